@@ -1,0 +1,26 @@
+"""Data in: validated views of X, labels and times; toy generators and three classic sets."""
+
+from __future__ import annotations
+
+from hedgerow.data.classics import Classic, digits, iris, wine
+from hedgerow.data.tables import feature_names
+from hedgerow.data.toys import Toy, documents, moving_clusters, pitman_yor_mixture, ring13
+from hedgerow.data.views import as_counts, as_dense, as_labels, as_times, canonical
+
+__all__ = [
+    "Classic",
+    "Toy",
+    "as_counts",
+    "as_dense",
+    "as_labels",
+    "as_times",
+    "canonical",
+    "digits",
+    "documents",
+    "feature_names",
+    "iris",
+    "moving_clusters",
+    "pitman_yor_mixture",
+    "ring13",
+    "wine",
+]

@@ -1,0 +1,48 @@
+"""Three classic real data sets, loaded from scikit-learn and read into the same shape as the toys."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.views import canonical
+
+__all__ = ["Classic", "digits", "iris", "wine"]
+
+
+class Classic(NamedTuple):
+    """A real data set with its classes: X, labels (canonical), the names of columns and of classes."""
+
+    X: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int32]
+    feature_names: tuple[str, ...]
+    class_names: tuple[str, ...]
+
+
+def iris() -> Classic:
+    """Fisher's iris flowers: 150 rows, 4 measurements, 3 species."""
+    return _load("load_iris")
+
+
+def wine() -> Classic:
+    """Italian wines: 178 rows, 13 chemical measurements in very different units, 3 cultivars."""
+    return _load("load_wine")
+
+
+def digits() -> Classic:
+    """Handwritten digits: 1,797 images of 8 x 8 pixels, 0 to 16 each, 10 classes."""
+    return _load("load_digits")
+
+
+def _load(loader: str) -> Classic:
+    # Imported here: scikit-learn takes a second, which `import hedgerow.data` should not.
+    from sklearn import datasets
+
+    bunch = getattr(datasets, loader)()
+    target = np.asarray(bunch.target)
+    _, first = np.unique(target, return_index=True)
+    names = [str(bunch.target_names[target[row]]) for row in np.sort(first)]
+    X = np.ascontiguousarray(bunch.data, dtype=np.float64)
+    return Classic(X, canonical(target), tuple(map(str, bunch.feature_names)), tuple(names))

@@ -1,0 +1,148 @@
+"""Reads whatever users call a table (arrays, lists, data frames) into one float64 matrix with column names.
+
+Nothing here imports pandas, polars or PyArrow: a frame is recognised by what it can do, and read column by
+column, so that a column of text is named in the error instead of turning the whole frame into objects.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hedgerow.errors import ParameterError, require
+
+__all__ = ["FloatArray", "Names", "entry_place", "feature_names", "read_matrix"]
+
+FloatArray = npt.NDArray[np.float64]
+Names = tuple[str, ...] | None
+
+RESHAPE = (
+    "be two-dimensional, rows for observations and columns for measurements: "
+    "use X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row"
+)
+EQUAL_ROWS = "be a matrix of numbers with rows of equal length"
+NOT_NUMBERS = {
+    "c": "hold real numbers, not complex ones",
+    "U": "hold numbers, not text",
+    "S": "hold numbers, not text",
+    "T": "hold numbers, not text",
+    "M": "hold numbers, not dates",
+    "m": "hold numbers, not time spans",
+}
+
+
+def feature_names(X: object) -> Names:
+    """The column names of a data frame or PyArrow table; None for anything without names.
+
+    >>> feature_names([[1.0, 2.0]]) is None
+    True
+    """
+    frame = _columns(X)
+    return None if frame is None else tuple(str(name) for name in frame[0])
+
+
+def entry_place(row: int, column: int, names: Names) -> str:
+    """Words for one entry of X.
+
+    >>> entry_place(3, 1, ("height", "age"))
+    "row 3, column 1 'age', counted from 0"
+    """
+    label = f" {names[column]!r}" if names is not None else ""
+    return f"row {row}, column {column}{label}, counted from 0"
+
+
+def read_matrix(X: object, owner: str) -> tuple[FloatArray, Names]:
+    """A C-contiguous float64 matrix and its column names; missing entries (None, NA, masked) become NaN.
+
+    Accepts NumPy arrays (masked ones too), nested lists, and pandas, polars or PyArrow tables. Booleans
+    count as 0 and 1. Text, complex numbers, dates and ragged rows are refused, naming the place.
+    The memory of a C-contiguous float64 array is shared, not copied.
+    """
+    require(not sparse.issparse(X), owner, "X", X, "be dense: X.toarray() if its zeros are measurements")
+    frame = _columns(X)
+    names: Names = None
+    if frame is None:
+        values = _read_array(X, owner)
+    else:
+        names = tuple(str(name) for name in frame[0])
+        values = _read_frame(frame[1], names, owner)
+    require(values.ndim == 2, owner, "X", X, RESHAPE)
+    require(values.shape[0] > 0, owner, "X", X, "have at least one row")
+    require(values.shape[1] > 0, owner, "X", X, "have at least one column")
+    return np.ascontiguousarray(values), names
+
+
+def _columns(X: Any) -> tuple[list[object], list[Any]] | None:
+    """Names and columns of a frame (pandas by position, as its names may repeat), or None."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X) or not hasattr(X, "columns"):
+        return None
+    if hasattr(X, "iloc"):  # pandas
+        return list(X.columns), [X.iloc[:, j] for j in range(X.shape[1])]
+    if hasattr(X, "get_columns"):  # polars
+        return list(X.columns), list(X.get_columns())
+    if hasattr(X, "column_names"):  # PyArrow
+        return list(X.column_names), list(X.columns)
+    return None
+
+
+def _read_frame(columns: list[Any], names: tuple[str, ...], owner: str) -> FloatArray:
+    """One float64 matrix from the columns of a frame."""
+    if not columns:
+        return np.empty((1, 0))
+    read = [
+        _to_float(np.asarray(column.to_numpy()), f"X[{name!r}]", owner)
+        for column, name in zip(columns, names, strict=True)
+    ]
+    return np.stack(read, axis=1)
+
+
+def _read_array(X: object, owner: str) -> FloatArray:
+    """Any array-like as float64, of whatever dimension it has."""
+    if isinstance(X, np.ma.MaskedArray):
+        values = np.array(_to_float(np.asarray(X.data), "X", owner))
+        values[np.ma.getmaskarray(X)] = np.nan
+        return values
+    require(not isinstance(X, str | bytes), owner, "X", X, "be a matrix of numbers, not text")
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "fiub" and isinstance(X, list | tuple):
+            # NumPy has turned [1.0, "a"] into text; the objects still tell which entry is to blame.
+            array = np.asarray(X, dtype=object)
+    except (ValueError, TypeError):
+        raise _refused(X, owner, EQUAL_ROWS) from None
+    return _to_float(array, "X", owner)
+
+
+def _to_float(array: npt.NDArray[Any], name: str, owner: str) -> FloatArray:
+    """A float64 copy or view of a NumPy array of any type, or the house's refusal."""
+    kind = array.dtype.kind
+    if kind in "fiub":
+        return np.asarray(array, dtype=np.float64)
+    words = NOT_NUMBERS.get(kind, f"hold numbers, not entries of type {array.dtype}")
+    require(kind == "O", owner, name, array, words)
+    values = np.empty(array.shape, dtype=np.float64)
+    flat = values.reshape(-1)
+    for position, entry in enumerate(array.reshape(-1)):
+        if isinstance(entry, Real | Decimal | np.bool_):
+            flat[position] = float(entry)
+        elif entry is None or type(entry).__name__ == "NAType":
+            flat[position] = np.nan
+        else:
+            require(not isinstance(entry, list | tuple | np.ndarray), owner, name, array, EQUAL_ROWS)
+            place = ", ".join(str(int(i)) for i in np.unravel_index(position, array.shape))
+            require(False, owner, f"{name}[{place}]" if place else name, entry, "be a real number")
+    return values
+
+
+def _refused(X: object, owner: str, requirement: str) -> ParameterError:
+    """The error `require` would raise, for use where another exception has to be replaced."""
+    try:
+        require(False, owner, "X", X, requirement)
+    except ParameterError as error:
+        return error
+    raise AssertionError("require(False, ...) always raises")
