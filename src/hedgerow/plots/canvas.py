@@ -1,0 +1,37 @@
+"""The sheet every plot is drawn on: an axes in the house's light style, made on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.errors import need_extra
+from hedgerow.plots.palette import GRID, INK, MUTED
+
+__all__ = ["color_map", "plain_axes"]
+
+
+def plain_axes(ax: Any | None, size: tuple[float, float]) -> Any:
+    """`ax` itself, or a new axes of `size` inches, with quiet spines, ticks and text."""
+    need_extra("matplotlib", "plot")
+    if ax is None:
+        pyplot = need_extra("matplotlib.pyplot", "plot")
+        ax = pyplot.figure(figsize=size, layout="constrained", facecolor="white").add_subplot()
+    ax.set_facecolor("white")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(MUTED)
+        ax.spines[side].set_linewidth(0.8)
+    ax.tick_params(colors=INK, labelsize=9, length=3, width=0.8, color=MUTED)
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        text.set_color(INK)
+    ax.title.set_fontsize(11)
+    ax.grid(False)
+    ax.set_axisbelow(True)
+    ax.yaxis.grid(True, color=GRID, linewidth=0.6)
+    return ax
+
+
+def color_map(name: str, stops: tuple[str, ...]) -> Any:
+    """A continuous matplotlib colour map through `stops`."""
+    return need_extra("matplotlib.colors", "plot").LinearSegmentedColormap.from_list(name, list(stops))

@@ -1,0 +1,321 @@
+"""Where the lines of a forest go: orders, the cut, heights, and the truncated dendrogram; NumPy only.
+
+A forest is five arrays over its nodes: `left`, `right` (children, -1 for a leaf), `roots` (node numbers),
+`size` (leaves below) and `log_d` (log d(l, r); ignored at leaves). Leaf i is row i of the data. P(h) =
+1/(1+d).
+
+Height. d itself makes a poor height: inside a cluster log d *falls* as branches grow (evidence for one
+cluster piles up), so a dendrogram drawn by d is full of crossings. Two scales, joined at the cut, read
+well:
+
+* below the cut (the clusters), height is the logarithm of the number of points, which always grows upwards;
+* above it (joins the model advises against), height is log(1 + log d): how many nats the join would cost.
+
+The cut is then one horizontal line for the whole forest. P(h) is left to colour.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.errors import require
+
+__all__ = ["Dendrogram", "TreeScale", "cut_clusters", "dendrogram_geometry", "leaf_order", "tree_heights"]
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+CUT_HEIGHT = 1.0
+TALLEST_CLUSTER = 0.9  # of the cut's height, so that a cluster's top never touches the line
+UPPER_ZONE = 0.8
+
+
+@dataclass(frozen=True)
+class TreeScale:
+    """Heights of nodes, with what is needed to draw their axis."""
+
+    height: FloatArray  # (nodes,)
+    cut: float  # height of the cut; infinite d above, clusters below
+    above: NDArray[np.bool_]  # (nodes,) joins past the cut
+    ticks: tuple[tuple[float, str], ...]  # points below the cut, "+nats" above it
+
+
+@dataclass(frozen=True)
+class Dendrogram:
+    """The lines of a (possibly truncated) dendrogram.
+
+    A terminal is a leaf or a collapsed branch; x runs over [0, width].
+    """
+
+    node: IntArray  # (b,) the joins drawn, parents before children
+    path: FloatArray  # (b, 4, 2) left child up, across, right child down
+    probability: FloatArray  # (b,) P(h) of each join
+    terminal: IntArray  # (t,) from left to right
+    terminal_x: FloatArray  # (t,) centres
+    terminal_span: FloatArray  # (t,) widths
+    terminal_size: IntArray  # (t,) points in each
+    cluster: IntArray  # (t,) number of the cut cluster of each terminal, -1 above the cut
+    root_x: FloatArray  # (r,)
+    root_height: FloatArray  # (r,)
+    hidden_roots: int  # smallest roots left out because there were more than max_leaves
+    hidden_points: int
+    width: float
+    scale: TreeScale
+
+
+def leaf_order(left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> IntArray:
+    """Rows of the data from left to right under the roots."""
+    left, right, roots = _as_tree("leaf_order", left, right, roots)
+    order = _preorder("leaf_order", left, right, roots)
+    return order[left[order] < 0]
+
+
+def cut_clusters(left: ArrayLike, right: ArrayLike, roots: ArrayLike, log_d: ArrayLike) -> IntArray:
+    """Top nodes of the clusters that the cut at d = 1 leaves, in order of their first row (canonical)."""
+    left, right, roots = _as_tree("cut_clusters", left, right, roots)
+    order = _preorder("cut_clusters", left, right, roots)
+    above = _above_cut(left, right, order, roots, np.asarray(log_d, dtype=np.float64))
+    tops = _tops(left, right, order, roots, above)
+    first_row = _first_rows(left, right, order)
+    return tops[np.argsort(first_row[tops], kind="stable")]
+
+
+def tree_heights(
+    left: ArrayLike, right: ArrayLike, roots: ArrayLike, size: ArrayLike, log_d: ArrayLike
+) -> TreeScale:
+    """Heights of all nodes on the two joined scales that the module describes.
+
+    A join never stands below a join that it contains: where log d falls going up past the cut, the upper
+    one is raised a little above the lower.
+    """
+    left, right, roots = _as_tree("tree_heights", left, right, roots)
+    size = np.asarray(size, dtype=np.int64)
+    log_d = np.asarray(log_d, dtype=np.float64)
+    require(size.shape == left.shape, "tree_heights", "size", size, "have one entry per node")
+    require(log_d.shape == left.shape, "tree_heights", "log_d", log_d, "have one entry per node")
+    order = _preorder("tree_heights", left, right, roots)
+    above = _above_cut(left, right, order, roots, log_d)
+
+    below = order[~above[order]]
+    largest = max(2, int(size[below].max(initial=1)))
+    height = TALLEST_CLUSTER * np.log(np.maximum(size, 1)) / np.log(largest)
+    ticks = [
+        (TALLEST_CLUSTER * float(np.log(points) / np.log(largest)), f"{points:,}")
+        for points in _decades(largest)
+    ]
+
+    upper = order[above[order]]
+    if len(upper):
+        cost = np.zeros(len(left))
+        finite = np.isfinite(log_d[upper])
+        ceiling = float(log_d[upper][finite].max(initial=1.0))
+        cost[upper] = np.log1p(np.where(finite, log_d[upper], 2.0 * ceiling))
+        step = 0.02 * float(cost.max())
+        for node in upper[::-1]:  # children before parents
+            inside = [child for child in (left[node], right[node]) if above[child]]
+            cost[node] = max([cost[node], *(cost[child] + step for child in inside)])
+        unit = UPPER_ZONE / float(cost.max())
+        height[upper] = CUT_HEIGHT + unit * cost[upper]
+        ticks += [
+            (CUT_HEIGHT + unit * float(np.log1p(nats)), f"+{nats:,}")
+            for nats in _decades(int(ceiling))
+            if nats > 1
+        ]
+    return TreeScale(height, CUT_HEIGHT, above, tuple(ticks))
+
+
+def dendrogram_geometry(
+    left: ArrayLike,
+    right: ArrayLike,
+    roots: ArrayLike,
+    size: ArrayLike,
+    log_d: ArrayLike,
+    *,
+    max_leaves: int = 60,
+) -> Dendrogram:
+    """Lines of the dendrogram with at most `max_leaves` terminals.
+
+    Joins past the cut are opened first, highest first, then the largest branches; what stays closed is a
+    terminal with its number of points. With more roots than `max_leaves` the smallest are left out and
+    counted.
+    """
+    left, right, roots = _as_tree("dendrogram_geometry", left, right, roots)
+    require(max_leaves >= 2, "dendrogram_geometry", "max_leaves", max_leaves, "be at least 2")
+    size = np.asarray(size, dtype=np.int64)
+    log_d = np.asarray(log_d, dtype=np.float64)
+    scale = tree_heights(left, right, roots, size, log_d)
+    shown = np.sort(np.argsort(-size[roots], kind="stable")[:max_leaves])
+    hidden = np.setdiff1d(np.arange(len(roots)), shown)
+    open_joins = _open_joins(left, right, roots[shown], size, scale, max_leaves)
+
+    number = _cluster_numbers(left, right, roots, log_d)
+    center = np.zeros(len(left))
+    joins: list[int] = []
+    terminals: list[int] = []
+    spans: list[float] = []
+    x = 0.0
+    for root in roots[shown]:
+        stack = [int(root)]
+        while stack:
+            node = stack.pop()
+            if node in open_joins:
+                joins.append(node)
+                stack += [int(right[node]), int(left[node])]
+                continue
+            span = 1.0 + 0.3 * float(np.log2(size[node]))
+            center[node] = x + span / 2
+            x += span
+            terminals.append(node)
+            spans.append(span)
+        x += 1.0  # a gap between roots
+    for node in reversed(joins):
+        center[node] = (center[left[node]] + center[right[node]]) / 2
+
+    drawn = np.array(joins, dtype=np.int64)
+    closed = np.array(terminals, dtype=np.int64)
+    children = np.stack([left[drawn], right[drawn]], axis=1)
+    path = np.empty((len(drawn), 4, 2))
+    path[:, [0, 1], 0] = center[children[:, :1]]
+    path[:, [2, 3], 0] = center[children[:, 1:]]
+    path[:, [1, 2], 1] = scale.height[drawn][:, None]
+    path[:, [0, 3], 1] = scale.height[children]
+    return Dendrogram(
+        node=drawn,
+        path=path,
+        probability=merge_probability(log_d[drawn]),
+        terminal=closed,
+        terminal_x=center[closed],
+        terminal_span=np.array(spans),
+        terminal_size=size[closed],
+        cluster=number[closed],
+        root_x=center[roots[shown]],
+        root_height=scale.height[roots[shown]],
+        hidden_roots=len(hidden),
+        hidden_points=int(size[roots[hidden]].sum()),
+        width=max(x - 1.0, 1.0),
+        scale=scale,
+    )
+
+
+def merge_probability(log_d: ArrayLike) -> FloatArray:
+    """P(h) = 1/(1+d), without overflow."""
+    log_d = np.asarray(log_d, dtype=np.float64)
+    return np.asarray(np.exp(-np.logaddexp(0.0, log_d)), dtype=np.float64)
+
+
+def _open_joins(
+    left: IntArray, right: IntArray, roots: IntArray, size: IntArray, scale: TreeScale, max_leaves: int
+) -> set[int]:
+    """The joins to draw open: past the cut first, by height, then by size."""
+
+    def rank(node: int) -> tuple[bool, float, int]:
+        return (not scale.above[node], -(scale.height[node] if scale.above[node] else size[node]), node)
+
+    queue = [rank(int(root)) for root in roots if left[root] >= 0]
+    heapq.heapify(queue)
+    opened: set[int] = set()
+    terminals = len(roots)
+    while queue and terminals < max_leaves:
+        node = heapq.heappop(queue)[2]
+        opened.add(node)
+        terminals += 1
+        for child in (int(left[node]), int(right[node])):
+            if left[child] >= 0:
+                heapq.heappush(queue, rank(child))
+    return opened
+
+
+def _cluster_numbers(left: IntArray, right: IntArray, roots: IntArray, log_d: FloatArray) -> IntArray:
+    """Canonical number of the cut cluster of every node, -1 above the cut."""
+    number = np.full(len(left), -1, dtype=np.int64)
+    tops = cut_clusters(left, right, roots, log_d)
+    number[tops] = np.arange(len(tops))
+    for node in _preorder("dendrogram_geometry", left, right, roots):
+        if left[node] >= 0 and number[node] >= 0:
+            number[left[node]] = number[right[node]] = number[node]
+    return number
+
+
+def _as_tree(
+    owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The three arrays as integers, with children that exist and come in pairs."""
+    left = np.asarray(left, dtype=np.int64)
+    right = np.asarray(right, dtype=np.int64)
+    roots = np.atleast_1d(np.asarray(roots, dtype=np.int64))
+    require(
+        left.ndim == 1 and left.shape == right.shape, owner, "right", right, "be a vector as long as left"
+    )
+    require(bool(np.all((left < 0) == (right < 0))), owner, "right", right, "be -1 exactly where left is -1")
+    top = max(int(left.max(initial=-1)), int(right.max(initial=-1)))
+    require(top < len(left), owner, "left", top, f"name nodes below {len(left)}")
+    require(
+        len(roots) > 0 and int(roots.min()) >= 0 and int(roots.max()) < len(left),
+        owner,
+        "roots",
+        roots,
+        f"name at least one node, each in 0..{len(left) - 1}",
+    )
+    return left, right, roots
+
+
+def _preorder(owner: str, left: IntArray, right: IntArray, roots: IntArray) -> IntArray:
+    """Reachable nodes, parents before children, left first; no recursion, for trees may be deep."""
+    order: list[int] = []
+    stack = [int(root) for root in roots[::-1]]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        require(
+            len(order) <= len(left), owner, "left", left, "give each node one parent (a node is met twice)"
+        )
+        if left[node] >= 0:
+            stack += [int(right[node]), int(left[node])]
+    return np.array(order, dtype=np.int64)
+
+
+def _above_cut(
+    left: IntArray, right: IntArray, order: IntArray, roots: IntArray, log_d: FloatArray
+) -> NDArray[np.bool_]:
+    """Joins with d > 1 whose every ancestor has d > 1 too."""
+    above = np.zeros(len(left), dtype=np.bool_)
+    open_above = np.zeros(len(left), dtype=np.bool_)
+    open_above[roots] = True
+    for node in order:
+        if left[node] >= 0 and open_above[node] and log_d[node] > 0.0:
+            above[node] = True
+            open_above[left[node]] = open_above[right[node]] = True
+    return above
+
+
+def _tops(
+    left: IntArray, right: IntArray, order: IntArray, roots: IntArray, above: NDArray[np.bool_]
+) -> IntArray:
+    """Highest nodes that are not above the cut."""
+    top = np.zeros(len(left), dtype=np.bool_)
+    top[roots] = True
+    joins = order[above[order]]
+    top[left[joins]] = top[right[joins]] = True
+    top[joins] = False
+    return np.flatnonzero(top)
+
+
+def _first_rows(left: IntArray, right: IntArray, order: IntArray) -> IntArray:
+    """The least leaf below each node."""
+    first = np.arange(len(left))
+    for node in order[::-1]:
+        if left[node] >= 0:
+            first[node] = min(first[left[node]], first[right[node]])
+    return first
+
+
+def _decades(largest: int) -> list[int]:
+    """1, 10, 100, ... up to `largest`."""
+    decades = [1]
+    while decades[-1] * 10 <= largest:
+        decades.append(decades[-1] * 10)
+    return decades
