@@ -1,0 +1,146 @@
+"""What every likelihood can do, and the checks that their constructors share.
+
+A likelihood is the pair (L, H) of a mixture: the law L(x | theta) of one observation and the conjugate base
+measure H(theta). It is a frozen value. Hyper-parameters left out (None) are filled in from data by `resolve`,
+which returns a new likelihood on which they can be read.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.errors import require
+
+__all__ = ["FloatArray", "Likelihood"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Likelihood(ABC):
+    """The law of the observations in a cluster, with its parameter integrated over the base measure.
+
+    The built-in ones are `GaussianWishart`, `GaussianDiagonal` and `Multinomial`; `Custom` makes one from a
+    user's own functions.
+    """
+
+    @property
+    @abstractmethod
+    def is_resolved(self) -> bool:
+        """Whether every hyper-parameter has its value."""
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int | None:
+        """The number of columns that X must have; None while that is open."""
+
+    @abstractmethod
+    def check(self, X: Any) -> Any:
+        """X as the core reads it, or a `ParameterError` that says what is wrong and where."""
+
+    @abstractmethod
+    def resolve(self, X: Any) -> Self:
+        """The same likelihood with every hyper-parameter that was left out taken from X."""
+
+    @abstractmethod
+    def bind(self, X: Any) -> _core.Likelihood:
+        """This likelihood on the rows of X, in compiled form; it must be resolved."""
+
+    @abstractmethod
+    def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> Any:
+        """New data for a given partition: a parameter for each cluster from H, then each row from L."""
+
+    @abstractmethod
+    def sample_posterior(self, X: Any, rng: np.random.Generator) -> Any:
+        """A draw of the parameter given the rows X of one cluster; from H itself if X has no rows."""
+
+    @abstractmethod
+    def log_density(self, theta: Any, X: Any) -> FloatArray:
+        """log L(x | theta) of every row of X."""
+
+    def log_marginal(self, X: Any) -> float:
+        """log p(X) with all rows in one cluster and its parameter integrated out."""
+        bound = self.bind(X)
+        return float(bound.log_marginals(np.zeros(bound.n_rows, dtype=np.int32))[0])
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if of the same class and every hyper-parameter is equal, arrays entry by entry."""
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(_same(value, vars(other)[name]) for name, value in vars(self).items())
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, so not hashable
+
+    def __repr__(self) -> str:
+        """The call that makes this likelihood, long arrays shortened."""
+        inside = ", ".join(f"{name}={_short(value)}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({inside})"
+
+    def _need(self, *names: str) -> None:
+        """Refuse to go on while one of these hyper-parameters is open."""
+        for name in names:
+            value = getattr(self, name)
+            require(
+                value is not None, type(self).__name__, name, value, "be known here: call resolve(X) first"
+            )
+
+
+def as_number(owner: str, name: str, value: Any, low: float) -> float:
+    """A finite number above `low`."""
+    good = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    wanted = "be a finite number" if low == -np.inf else f"be a finite number above {low:g}"
+    require(good, owner, name, value, wanted)
+    number = float(value)
+    require(bool(np.isfinite(number)) and number > low, owner, name, value, wanted)
+    return number
+
+
+def as_vector(owner: str, name: str, value: Any, low: float) -> float | FloatArray:
+    """A finite number above `low`, or a read-only vector of such numbers, one per column."""
+    if np.ndim(value) == 0:
+        return as_number(owner, name, value, low)
+    array = as_float_array(owner, name, value)
+    wanted = "be a number, or one finite number per column"
+    require(array.ndim == 1 and len(array) > 0 and bool(np.isfinite(array).all()), owner, name, value, wanted)
+    require(bool((array > low).all()), owner, name, value, f"be above {low:g} in every column")
+    return array
+
+
+def as_float_array(owner: str, name: str, value: object) -> FloatArray:
+    """A read-only float64 copy of a hyper-parameter."""
+    array = np.asarray(value)
+    require(array.dtype.kind in "fiu", owner, name, value, "hold real numbers")
+    array = np.array(array, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def has_rows(X: Any) -> bool:
+    """Whether a cluster's rows are any at all; data frames and sparse matrices have a shape too."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    return bool(len(shape) == 0 or shape[0] > 0)
+
+
+def spread_out(value: Any, d: int) -> FloatArray:
+    """A number or vector as a read-only vector of d entries."""
+    array = np.array(np.broadcast_to(value, (d,)), dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return bool(a == b)
+
+
+def _short(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, threshold=9, edgeitems=2, precision=4, separator=", ")
+        return " ".join(text.split())
+    return repr(value)

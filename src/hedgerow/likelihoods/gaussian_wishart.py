@@ -1,0 +1,234 @@
+"""Gaussian clusters with full covariance: normal likelihood, Gaussian-Wishart base measure.
+
+    L(x | mu, Lambda)  = N(x | mu, Lambda^-1)
+    H(mu, Lambda)      = N(mu | mean, (r Lambda)^-1) W(Lambda | psi^-1, nu)
+
+so that Lambda has mean nu psi^-1 and the covariance of a cluster has mean psi / (nu - d - 1). This is eq. 13
+of Lee & Choi, NIPS 2015 (their m, r, Psi, nu). With n rows of mean xbar and scatter S about it,
+
+    psi_n = psi + S + r n / (r + n) (xbar - mean)(xbar - mean)'
+    p(X)  = pi^(-n d / 2) (r / (r + n))^(d / 2) Gamma_d((nu + n) / 2) / Gamma_d(nu / 2)
+            |psi|^(nu / 2) / |psi_n|^((nu + n) / 2)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from hedgerow import _core
+from hedgerow.data.views import as_dense, as_labels
+from hedgerow.errors import require
+from hedgerow.likelihoods.base import (
+    FloatArray,
+    Likelihood,
+    as_float_array,
+    as_number,
+    as_vector,
+    has_rows,
+    spread_out,
+)
+from hedgerow.likelihoods.moments import column_means, spread
+
+__all__ = ["GaussianParameters", "GaussianWishart"]
+
+OWNER = "GaussianWishart"
+
+
+class GaussianParameters(NamedTuple):
+    """Mean (d,) and precision matrix (d, d) of one cluster."""
+
+    mean: FloatArray
+    precision: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianWishart(Likelihood):
+    """Gaussian clusters, each with its own mean and full covariance.
+
+    Parameters
+    ----------
+    mean : number or (d,), default the sample mean
+        Centre of the base measure.
+    r : number above 0, default 0.1
+        How many observations the base measure's mean is worth: small r lets clusters lie far apart.
+    nu : number above d - 1, default d + 6
+        Degrees of freedom of the Wishart law: large nu makes the clusters' covariances alike.
+    psi : number or (d, d) positive definite, default S / (10 det S)^(1/d)
+        Shape of the clusters, (nu - d - 1) times their mean covariance; a number stands for that multiple of
+        the identity. S is the sample covariance.
+
+    The defaults are those of NIPS 2015. Their psi has the shape of the data's covariance but always the
+    determinant 0.1, so it does not follow the units of X: with data far from unit variance, rescale X first
+    or use `from_aistats2014`, whose psi does.
+
+    A default never fails on degenerate data. A constant column is given the geometric mean of the other
+    columns' standard deviations (1 if all are constant, or there is one row); a direction without spread
+    (copied columns, more columns than rows) is given the geometric mean of the other directions' variances on
+    the scale of correlations. See `hedgerow.likelihoods.moments`.
+
+    >>> model = GaussianWishart(r=0.5).resolve([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+    >>> model
+    GaussianWishart(mean=[1., 1.], r=0.5, nu=8.0, psi=[[0.3162, 0. ], [0. , 0.3162]])
+    """
+
+    mean: npt.ArrayLike | None = None
+    r: float | None = None
+    nu: float | None = None
+    psi: npt.ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        """Check each hyper-parameter that was given, and that they agree on the number of columns."""
+        put = object.__setattr__  # the dataclass is frozen
+        if self.mean is not None:
+            put(self, "mean", as_vector(OWNER, "mean", self.mean, -np.inf))
+        if self.r is not None:
+            put(self, "r", as_number(OWNER, "r", self.r, 0))
+        if self.nu is not None:
+            put(self, "nu", as_number(OWNER, "nu", self.nu, 0))
+        if self.psi is not None:
+            put(self, "psi", _as_scale_matrix(self.psi))
+        if isinstance(self.mean, np.ndarray) and isinstance(self.psi, np.ndarray):
+            agree = len(self.mean) == len(self.psi)
+            require(agree, OWNER, "psi", self.psi, f"match the {len(self.mean)} entries of mean")
+        self._check_nu(self.n_columns)
+
+    @classmethod
+    def from_aistats2014(cls, X: Any) -> GaussianWishart:
+        """The base measure of Lee & Choi, AISTATS 2014, section 4.1: r = 1, psi the sample covariance.
+
+        The paper's nu = 6 for its plane is read as d + 4, so that it stays proper in any dimension. This
+        choice follows the units of X: scaling, turning or shifting the data changes no posterior.
+        """
+        data = as_dense(X, OWNER)
+        d = data.shape[1]
+        return cls(mean=column_means(data), r=1.0, nu=d + 4.0, psi=spread(data).covariance())
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether every hyper-parameter has its value, mean and psi as arrays."""
+        arrays = isinstance(self.mean, np.ndarray) and isinstance(self.psi, np.ndarray)
+        return arrays and self.r is not None and self.nu is not None
+
+    @property
+    def n_columns(self) -> int | None:
+        """The dimension d, if mean or psi tells it."""
+        for value in (self.mean, self.psi):
+            if isinstance(value, np.ndarray):
+                return len(value)
+        return None
+
+    def check(self, X: Any) -> FloatArray:
+        """X as a float64 matrix without missing entries."""
+        return as_dense(X, OWNER, columns=self.n_columns)
+
+    def resolve(self, X: Any) -> GaussianWishart:
+        """The same likelihood with what was left out taken from X by the rules of NIPS 2015."""
+        data = self.check(X)
+        if self.is_resolved:
+            return self
+        d = data.shape[1]
+        self._check_nu(d)
+        psi = self.psi
+        if psi is None:
+            S = spread(data)
+            psi = S.covariance(log_factor=-(np.log(10.0) + S.log_determinant) / d)
+        mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
+        r = 0.1 if self.r is None else self.r
+        nu = d + 6.0 if self.nu is None else self.nu
+        return replace(self, mean=mean, r=r, nu=nu, psi=_full_matrix(psi, d))
+
+    def bind(self, X: Any) -> _core.Likelihood:
+        """This likelihood on the rows of X, in compiled form."""
+        mean, r, nu, psi = self._values()
+        # Only X - mean matters; subtracted here, so that a large common offset costs no digits in the core.
+        centred = np.ascontiguousarray(self.check(X) - mean)
+        return _core.GaussianWishart(centred, np.zeros_like(mean), r, nu, psi)
+
+    def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
+        """Draw (mu, Lambda) for each cluster from the base measure, then its rows."""
+        mean, r, nu, psi = self._values()
+        labels = as_labels(labels, np.size(labels), OWNER)
+        lower = linalg.cholesky(psi, lower=True)
+        X = rng.standard_normal((len(labels), len(mean)))
+        for c in range(int(labels.max(initial=-1)) + 1):
+            centre, root, _ = _draw(mean, r, nu, lower, rng)
+            rows = labels == c
+            X[rows] = centre + X[rows] @ root.T
+        return X
+
+    def sample_posterior(self, X: Any, rng: np.random.Generator) -> GaussianParameters:
+        """A draw of (mu, Lambda) given the rows X of one cluster; from the base measure if it has none."""
+        mean, r, nu, psi = self._values()
+        if has_rows(X):
+            Z = self.check(X) - mean
+            n = len(Z)
+            centre = Z.mean(axis=0)
+            psi = psi + (Z - centre).T @ (Z - centre) + r * n / (r + n) * np.outer(centre, centre)
+            mean, r, nu = mean + n / (r + n) * centre, r + n, nu + n
+        drawn, _, inverse_root = _draw(mean, r, nu, linalg.cholesky(psi, lower=True), rng)
+        return GaussianParameters(drawn, inverse_root.T @ inverse_root)
+
+    def log_density(self, theta: GaussianParameters, X: Any) -> FloatArray:
+        """log N(x | mu, Lambda^-1) of every row of X."""
+        lower = linalg.cholesky(theta.precision, lower=True)
+        Z = (self.check(X) - theta.mean) @ lower
+        constant = np.log(np.diag(lower)).sum() - len(lower) / 2 * np.log(2 * np.pi)
+        return np.asarray(constant - (Z**2).sum(axis=1) / 2, dtype=np.float64)
+
+    def _values(self) -> tuple[FloatArray, float, float, FloatArray]:
+        """All four hyper-parameters, known and of full shape."""
+        self._need("mean", "r", "nu", "psi")
+        d = self.n_columns
+        require(d is not None, OWNER, "mean", self.mean, "be a vector here: call resolve(X) first")
+        assert d is not None
+        assert self.r is not None
+        assert self.nu is not None
+        return spread_out(self.mean, d), self.r, self.nu, _full_matrix(self.psi, d)
+
+    def _check_nu(self, d: int | None) -> None:
+        if self.nu is not None and d is not None:
+            require(self.nu > d - 1, OWNER, "nu", self.nu, f"be above {d - 1}, one less than the {d} columns")
+
+
+def _full_matrix(psi: Any, d: int) -> FloatArray:
+    """psi as a matrix; a number stands for that multiple of the identity."""
+    return np.asarray(psi if isinstance(psi, np.ndarray) else psi * np.eye(d), dtype=np.float64)
+
+
+def _as_scale_matrix(psi: npt.ArrayLike) -> float | FloatArray:
+    """A positive number, or a read-only, exactly symmetric, positive definite matrix."""
+    if np.ndim(psi) == 0:
+        return as_number(OWNER, "psi", psi, 0)
+    matrix = as_float_array(OWNER, "psi", psi)
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and len(matrix) > 0
+    require(square, OWNER, "psi", psi, "be a number or a square matrix")
+    require(bool(np.isfinite(matrix).all()), OWNER, "psi", psi, "be finite")
+    # Both tests on the scale of correlations, so that columns in unlike units are judged alike.
+    scale = np.sqrt(np.maximum(np.diag(matrix), 0))
+    require(bool((scale > 0).all()), OWNER, "psi", psi, "be positive definite (its diagonal is not positive)")
+    correlation = matrix / scale / scale[:, None]
+    symmetric = bool((np.abs(correlation - correlation.T) <= 1e-8).all())
+    require(symmetric, OWNER, "psi", psi, "be symmetric")
+    smallest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2)[0])
+    require(smallest > 1e-14, OWNER, "psi", psi, "be positive definite")
+    return as_float_array(OWNER, "psi", (matrix + matrix.T) / 2)
+
+
+def _draw(
+    mean: FloatArray, r: float, nu: float, lower: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """mu, a root R of the covariance (R R' = Lambda^-1) and R^-1, for psi = lower lower'.
+
+    Bartlett: Lambda = lower'^-1 A A' lower^-1 with A lower triangular, so R = lower A'^-1.
+    """
+    d = len(mean)
+    A = np.tril(rng.standard_normal((d, d)), -1)
+    A[np.diag_indices(d)] = np.sqrt(rng.chisquare(nu - np.arange(d)))
+    root = linalg.solve_triangular(A, lower.T, lower=True).T
+    inverse_root = A.T @ linalg.solve_triangular(lower, np.eye(d), lower=True)
+    return mean + root @ rng.standard_normal(d) / np.sqrt(r), root, inverse_root

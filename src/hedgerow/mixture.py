@@ -1,0 +1,94 @@
+"""Mixture(prior, likelihood): the only place where the two meet, and the density that every sampler targets.
+
+    p(X, partition, u) = p(partition, u) prod_c p(X_c)          Lee & Choi, NIPS 2015, eq. 4 and 7
+
+The prior gives the first factor, with u integrated out where that has a closed form; the likelihood gives the
+others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.views import as_labels
+from hedgerow.errors import require
+from hedgerow.likelihoods import Likelihood
+from hedgerow.priors import Prior
+
+__all__ = ["Mixture"]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A prior over partitions and a likelihood for the rows of each cluster.
+
+    Parameters
+    ----------
+    prior : Prior
+        Such as `DP()`, `NGG()` or `PitmanYor()`.
+    likelihood : Likelihood
+        Such as `GaussianWishart()`, `GaussianDiagonal()` or `Multinomial()`.
+
+    >>> from hedgerow.likelihoods import GaussianWishart
+    >>> from hedgerow.priors import DP
+    >>> model = Mixture(DP(alpha=1.0), GaussianWishart())
+    >>> X = [[0.0, 0.1], [0.2, 0.0], [5.0, 5.1], [5.2, 5.0]]
+    >>> model.log_joint(X, [0, 0, 1, 1]) > model.log_joint(X, [0, 1, 0, 1])
+    True
+    """
+
+    prior: Prior
+    likelihood: Likelihood
+
+    def __post_init__(self) -> None:
+        """Refuse anything but an instance of each kind, in the right order."""
+        _check_part("prior", self.prior, Prior, Likelihood, "such as DP() or NGG()")
+        _check_part(
+            "likelihood", self.likelihood, Likelihood, Prior, "such as GaussianWishart() or Multinomial()"
+        )
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the likelihood has all its hyper-parameters."""
+        return self.likelihood.is_resolved
+
+    def resolve(self, X: Any) -> Mixture:
+        """The same model with the likelihood's open hyper-parameters taken from X."""
+        return replace(self, likelihood=self.likelihood.resolve(X))
+
+    def log_joint(self, X: Any, labels: npt.ArrayLike, u: float | None = None, **values: float) -> float:
+        """log p(X, partition, u) of the rows of X under the given labels.
+
+        Leave u out to integrate over it, which `DP` and `PitmanYor` can do. `values` are hyper-parameters of
+        the prior by name; those not given are at their fixed value, or at the mean of their law. A likelihood
+        with open hyper-parameters is resolved with X first.
+        """
+        require(u is None or _is_positive(u), "Mixture", "u", u, "be a finite number above 0, or None")
+        known = self.prior.values()
+        for name, value in values.items():
+            wanted = f"be a hyper-parameter of {type(self.prior).__name__} ({', '.join(known)})"
+            require(name in known, "Mixture", name, value, wanted)
+        likelihood = self.likelihood.resolve(X)
+        bound = likelihood.bind(X)
+        partition = as_labels(labels, bound.n_rows, "Mixture")
+        log_prior = self.prior.log_partition(np.bincount(partition), u, **values)
+        return float(log_prior + bound.log_marginals(partition).sum())
+
+
+def _check_part(name: str, part: object, wanted: type, other: type, examples: str) -> None:
+    """An instance of `wanted`, or words for the usual slips: the class itself, or the two swapped."""
+    if isinstance(part, type) and issubclass(part, wanted | other):
+        require(False, "Mixture", name, part, f"be an instance, not the class: write {part.__name__}()")
+    swapped = isinstance(part, other)
+    require(not swapped, "Mixture", name, part, f"be a {name}: the prior comes first, the likelihood second")
+    require(isinstance(part, wanted), "Mixture", name, part, f"be a {name}, {examples}")
+
+
+def _is_positive(u: object) -> bool:
+    number = isinstance(u, Real) and not isinstance(u, bool | np.bool_)
+    return number and bool(np.isfinite(float(u))) and float(u) > 0  # type: ignore[arg-type]
