@@ -1,0 +1,42 @@
+// Array types of the bindings: what Python hands in, what the core hands out.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace hedgerow::bindings {
+
+namespace nb = nanobind;
+
+template <class T, int N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T>;
+
+// A fresh NumPy array that owns its memory.
+template <class T>
+Out<T> make_array(std::initializer_list<std::size_t> shape, T** data) {
+  std::size_t size = 1;
+  for (std::size_t s : shape) size *= s;
+  T* memory = new T[size == 0 ? 1 : size]();
+  nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  *data = memory;
+  return Out<T>(memory, shape.size(), shape.begin(), owner);
+}
+
+template <class T>
+Out<T> to_array(const std::vector<T>& values) {
+  T* data;
+  auto out = make_array<T>({values.size()}, &data);
+  std::copy(values.begin(), values.end(), data);
+  return out;
+}
+
+void bind_likelihoods(nb::module_& m);
+void bind_chain(nb::module_& m);
+
+}  // namespace hedgerow::bindings

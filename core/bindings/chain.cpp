@@ -1,0 +1,247 @@
+// Priors, kernels and chains.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+
+#include "arrays.hpp"
+#include "hedgerow/kernels/gibbs.hpp"
+#include "hedgerow/predictive.hpp"
+
+namespace hedgerow::bindings {
+
+using LawIn = std::optional<std::pair<double, double>>;
+
+static std::optional<Law> to_law(const LawIn& law) {
+  if (!law) return std::nullopt;
+  return Law{law->first, law->second};
+}
+
+static Prior make_prior(const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law,
+                        LawIn sigma_law, LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
+  Prior prior;
+  if (kind == "dp") prior.kind = PriorKind::dp;
+  else if (kind == "nrm") prior.kind = PriorKind::nrm;
+  else if (kind == "py") prior.kind = PriorKind::py;
+  else throw std::invalid_argument("kind must be 'dp', 'nrm' or 'py'");
+  prior.alpha = alpha;
+  prior.sigma = sigma;
+  prior.tau = tau;
+  prior.theta = theta;
+  prior.alpha_law = to_law(alpha_law);
+  prior.sigma_law = to_law(sigma_law);
+  prior.tau_law = to_law(tau_law);
+  prior.theta_law = to_law(theta_law);
+  if (q) {
+    prior.groups = static_cast<int>(q->shape(0));
+    prior.bases = static_cast<int>(q->shape(1));
+    prior.q.assign(q->data(), q->data() + q->size());
+    if (prior.kind == PriorKind::dp) prior.kind = PriorKind::nrm;
+  }
+  return prior;
+}
+
+// Makes a fresh kernel for every chain.
+struct KernelFactory {
+  std::string name;
+  std::function<std::unique_ptr<Kernel>()> make;
+};
+
+using Values = std::vector<double>;
+
+static std::vector<int> to_vector(In<std::int32_t, 1> a) { return std::vector<int>(a.data(), a.data() + a.shape(0)); }
+
+static void check_labels(const std::vector<int>& labels, int rows) {
+  if (static_cast<int>(labels.size()) != rows) throw std::invalid_argument("labels must have one entry per row");
+  int k = 0;
+  for (int x : labels) {
+    if (x < 0 || x >= rows) throw std::invalid_argument("labels must lie in 0..n-1");
+    k = std::max(k, x + 1);
+  }
+  std::vector<char> used(k, 0);
+  for (int x : labels) used[x] = 1;
+  for (char u : used)
+    if (!u) throw std::invalid_argument("labels must use every number from 0 to their maximum");
+}
+
+static std::vector<int> check_groups(std::optional<In<std::int32_t, 1>> groups, int rows, int T) {
+  if (!groups) {
+    if (T != 1) throw std::invalid_argument("groups are needed: the prior has more than one");
+    return {};
+  }
+  std::vector<int> out = to_vector(*groups);
+  if (static_cast<int>(out.size()) != rows) throw std::invalid_argument("groups must have one entry per row");
+  for (int t : out)
+    if (t < 0 || t >= T) throw std::invalid_argument("groups must lie in 0..T-1");
+  return out;
+}
+
+class PyChain {
+ public:
+  PyChain(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const KernelFactory& factory, In<std::int32_t, 1> labels,
+          std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed, std::uint64_t stream) {
+    std::vector<int> start = to_vector(labels);
+    check_labels(start, likelihood->rows());
+    auto group_list = check_groups(groups, likelihood->rows(), prior.groups);
+    chain_ = std::make_unique<Chain>(likelihood, prior, factory.make(), start, std::move(group_list), seed, stream);
+  }
+
+  nb::dict run(int iterations, int thin) {
+    const std::size_t it = static_cast<std::size_t>(iterations), n = static_cast<std::size_t>(chain_->state.partition.rows());
+    const Measure& measure = chain_->state.measure;
+    const std::size_t T = measure.groups(), R = measure.bases();
+    std::int32_t *labels, *clusters;
+    double *log_joint, *u, *alpha, *sigma, *tau, *theta, *stats;
+    const std::vector<std::string> names = chain_->kernel().stat_names();
+    auto labels_out = make_array<std::int32_t>({it, n}, &labels);
+    auto clusters_out = make_array<std::int32_t>({it}, &clusters);
+    auto log_joint_out = make_array<double>({it}, &log_joint);
+    auto u_out = make_array<double>({it, T}, &u);
+    auto alpha_out = make_array<double>({it, R}, &alpha);
+    auto sigma_out = make_array<double>({it}, &sigma);
+    auto tau_out = make_array<double>({it}, &tau);
+    auto theta_out = make_array<double>({it}, &theta);
+    auto stats_out = make_array<double>({it, names.size()}, &stats);
+    {
+      nb::gil_scoped_release release;
+      std::vector<double> one(names.size());
+      for (std::size_t i = 0; i < it; ++i) {
+        for (int j = 0; j < thin; ++j) {
+          chain_->step();
+          chain_->kernel().stats(one.data());
+          for (std::size_t s = 0; s < one.size(); ++s) stats[i * names.size() + s] += one[s] / thin;
+        }
+        canonical_labels(chain_->state.partition.labels(), labels + i * n);
+        clusters[i] = chain_->state.partition.clusters();
+        log_joint[i] = chain_->log_joint();
+        for (std::size_t t = 0; t < T; ++t) u[i * T + t] = std::exp(measure.log_u(static_cast<int>(t)));
+        for (std::size_t r = 0; r < R; ++r) alpha[i * R + r] = measure.alpha(static_cast<int>(r));
+        sigma[i] = measure.sigma();
+        tau[i] = measure.tau();
+        theta[i] = measure.theta();
+      }
+    }
+    nb::dict out;
+    out["labels"] = labels_out;
+    out["n_clusters"] = clusters_out;
+    out["log_joint"] = log_joint_out;
+    out["u"] = u_out;
+    out["alpha"] = alpha_out;
+    out["sigma"] = sigma_out;
+    out["tau"] = tau_out;
+    out["theta"] = theta_out;
+    out["stats"] = stats_out;
+    return out;
+  }
+
+  // Runs without recording anything.
+  void skip(int iterations) {
+    nb::gil_scoped_release release;
+    for (int i = 0; i < iterations; ++i) chain_->step();
+  }
+
+  nb::dict state() const {
+    const Measure& m = chain_->state.measure;
+    Values log_u(m.groups()), alpha(m.bases());
+    for (int t = 0; t < m.groups(); ++t) log_u[t] = m.log_u(t);
+    for (int r = 0; r < m.bases(); ++r) alpha[r] = m.alpha(r);
+    nb::dict out;
+    out["labels"] = to_array(std::vector<std::int32_t>(chain_->state.partition.labels()));
+    out["log_u"] = to_array(log_u);
+    out["alpha"] = to_array(alpha);
+    out["sigma"] = m.sigma();
+    out["tau"] = m.tau();
+    out["theta"] = m.theta();
+    out["rng"] = to_array(std::vector<std::uint64_t>(chain_->state.rng.state().begin(), chain_->state.rng.state().end()));
+    return out;
+  }
+
+  void set_state(In<std::int32_t, 1> labels, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
+                 std::optional<In<std::uint64_t, 1>> rng) {
+    Measure& m = chain_->state.measure;
+    std::vector<int> start = to_vector(labels);
+    check_labels(start, chain_->likelihood().rows());
+    if (static_cast<int>(log_u.shape(0)) != m.groups() || static_cast<int>(alpha.shape(0)) != m.bases())
+      throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
+    m.set(log_u.data(), alpha.data(), sigma, tau, theta);
+    chain_->state.partition.assign(start);
+    if (!rng) return;
+    if (rng->shape(0) != 4) throw std::invalid_argument("rng must have four words");
+    chain_->state.rng.set_state({(*rng)(0), (*rng)(1), (*rng)(2), (*rng)(3)});
+  }
+
+  std::vector<std::string> stat_names() const { return chain_->kernel().stat_names(); }
+  double log_joint() { return chain_->log_joint(); }
+  Chain& chain() { return *chain_; }
+
+ private:
+  std::unique_ptr<Chain> chain_;
+};
+
+static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
+                                      In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
+                                      std::optional<In<std::int32_t, 1>> groups, std::optional<In<std::int32_t, 1>> new_groups) {
+  std::vector<int> start = to_vector(labels);
+  if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows()) throw std::invalid_argument("labels must have n_old entries");
+  check_labels(start, n_old);
+  std::vector<int> sizes(prior.groups, 0);
+  std::vector<int> old_groups = check_groups(groups, n_old, prior.groups);
+  std::vector<int> fresh_groups = new_groups ? check_groups(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
+  if (old_groups.empty()) sizes[0] = n_old;
+  for (int t : old_groups) ++sizes[t];
+  Measure measure(prior, sizes);
+  measure.set(log_u.data(), alpha.data(), sigma, tau, theta);
+  State draw(likelihood, prior, std::move(old_groups), Rng(0));
+  draw.measure = measure;
+  draw.partition.assign(start);
+  double* out;
+  auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw.partition.clusters() + 1)}, &out);
+  nb::gil_scoped_release release;
+  predictive(draw, n_old, fresh_groups, out);
+  return result;
+}
+
+void bind_chain(nb::module_& m) {
+  nb::class_<Prior>(m, "Prior", "Start values and laws of a prior.")
+      .def("__init__", [](Prior* self, const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law,
+                          LawIn sigma_law, LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
+             new (self) Prior(make_prior(kind, alpha, sigma, tau, theta, alpha_law, sigma_law, tau_law, theta_law, q));
+           },
+           nb::arg("kind"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("alpha_law") = nb::none(),
+           nb::arg("sigma_law") = nb::none(), nb::arg("tau_law") = nb::none(), nb::arg("theta_law") = nb::none(), nb::arg("q") = nb::none())
+      .def_prop_ro("groups", [](const Prior& p) { return p.groups; })
+      .def_prop_ro("bases", [](const Prior& p) { return p.bases; });
+
+  nb::class_<KernelFactory>(m, "Kernel", "A recipe for a kernel; every chain makes its own.")
+      .def_prop_ro("name", [](const KernelFactory& k) { return k.name; });
+
+  m.def("gibbs", [](int subset) { return KernelFactory{"Gibbs", [subset] { return std::make_unique<Gibbs>(subset); }}; }, nb::arg("subset") = 0);
+
+  nb::class_<PyChain>(m, "Chain", "One chain: a state and the kernel that moves it.")
+      .def(nb::init<std::shared_ptr<Likelihood>, const Prior&, const KernelFactory&, In<std::int32_t, 1>, std::optional<In<std::int32_t, 1>>,
+                    std::uint64_t, std::uint64_t>(),
+           nb::arg("likelihood"), nb::arg("prior"), nb::arg("kernel"), nb::arg("labels"), nb::arg("groups") = nb::none(), nb::arg("seed") = 0,
+           nb::arg("stream") = 0)
+      .def("run", &PyChain::run, nb::arg("iterations"), nb::arg("thin") = 1)
+      .def("skip", &PyChain::skip, nb::arg("iterations"))
+      .def("state", &PyChain::state)
+      .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"),
+           nb::arg("theta"), nb::arg("rng") = nb::none())
+      .def("log_joint", &PyChain::log_joint)
+      .def_prop_ro("stat_names", &PyChain::stat_names)
+      .def_prop_rw("update_u", [](PyChain& c) { return c.chain().update_u; }, [](PyChain& c, bool v) { c.chain().update_u = v; })
+      .def_prop_rw("update_hyper", [](PyChain& c) { return c.chain().update_hyper; }, [](PyChain& c, bool v) { c.chain().update_hyper = v; });
+
+  m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"), nb::arg("log_u"),
+        nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(), nb::arg("new_groups") = nb::none(),
+        "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
+}
+
+}  // namespace hedgerow::bindings

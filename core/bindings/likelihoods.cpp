@@ -1,0 +1,99 @@
+// Likelihoods bound to data.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <stdexcept>
+
+#include "arrays.hpp"
+#include "hedgerow/likelihoods/custom.hpp"
+#include "hedgerow/likelihoods/gaussian_diagonal.hpp"
+#include "hedgerow/likelihoods/gaussian_wishart.hpp"
+#include "hedgerow/likelihoods/multinomial.hpp"
+
+namespace hedgerow::bindings {
+
+static void check(bool ok, const char* what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+static Out<double> log_marginals(const Likelihood& likelihood, In<std::int32_t, 1> labels) {
+  check(static_cast<int>(labels.shape(0)) == likelihood.rows(), "labels must have one entry per row");
+  int k = 0;
+  for (std::size_t i = 0; i < labels.shape(0); ++i) {
+    check(labels(i) >= 0, "labels must not be negative");
+    k = std::max(k, labels(i) + 1);
+  }
+  double* out;
+  auto result = make_array<double>({static_cast<std::size_t>(k)}, &out);
+  auto statistics = likelihood.statistics(Layout::nodes);
+  statistics->reserve(k);
+  for (int i = 0; i < likelihood.rows(); ++i) statistics->add(labels(i), i);
+  for (int c = 0; c < k; ++c) out[c] = statistics->log_marginal(c);
+  return result;
+}
+
+void bind_likelihoods(nb::module_& m) {
+  nb::class_<Likelihood>(m, "Likelihood", "A conjugate family bound to its data.")
+      .def_prop_ro("n_rows", &Likelihood::rows)
+      .def_prop_ro("serial", &Likelihood::serial)
+      .def("log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
+      .def("log_marginals", &log_marginals, nb::arg("labels"), "log p(X_c) for every cluster c = 0..max(labels).");
+
+  m.def("GaussianWishart", [](In<double, 2> x, In<double, 1> mean, double r, double nu, In<double, 2> psi) -> std::shared_ptr<Likelihood> {
+    const auto n = x.shape(0), d = x.shape(1);
+    check(mean.shape(0) == d && psi.shape(0) == d && psi.shape(1) == d, "mean and psi must match the columns of X");
+    nb::gil_scoped_release release;
+    return std::make_shared<GaussianWishart>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r, nu, psi.data());
+  }, nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("nu"), nb::arg("psi"));
+
+  m.def("GaussianDiagonal", [](In<double, 2> x, In<double, 1> mean, In<double, 1> r, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
+    const auto n = x.shape(0), d = x.shape(1);
+    check(mean.shape(0) == d && r.shape(0) == d && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
+    nb::gil_scoped_release release;
+    return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r.data(), a.data(), b.data());
+  }, nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("a"), nb::arg("b"));
+
+  m.def("Multinomial", [](In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> counts, int n_columns, double beta) -> std::shared_ptr<Likelihood> {
+    check(indptr.shape(0) >= 1 && indices.shape(0) == counts.shape(0), "not a CSR matrix");
+    const std::int64_t nnz = static_cast<std::int64_t>(indices.shape(0));
+    check(indptr(0) == 0 && indptr(indptr.shape(0) - 1) == nnz, "not a CSR matrix");
+    for (std::size_t i = 0; i + 1 < indptr.shape(0); ++i) {
+      check(indptr(i) <= indptr(i + 1) && indptr(i + 1) <= nnz, "not a CSR matrix");
+      for (std::int64_t k = indptr(i); k < indptr(i + 1); ++k) {
+        check(indices(k) >= 0 && indices(k) < n_columns && (k == indptr(i) || indices(k - 1) < indices(k)), "column indices must be sorted and unique");
+        check(counts(k) >= 1.0 && counts(k) <= 2e9, "counts must be positive whole numbers");
+      }
+    }
+    nb::gil_scoped_release release;
+    return std::make_shared<Multinomial>(indptr.data(), indices.data(), counts.data(), static_cast<int>(indptr.shape(0)) - 1, n_columns, beta);
+  }, nb::arg("indptr"), nb::arg("indices"), nb::arg("counts"), nb::arg("n_columns"), nb::arg("beta"));
+
+  m.def("Custom", [](In<double, 2> stats, std::uint64_t address) -> std::shared_ptr<Likelihood> {
+    using Function = double (*)(const double*, std::int64_t);
+    check(address != 0, "address must not be 0");
+    const auto function = reinterpret_cast<Function>(static_cast<std::uintptr_t>(address));
+    auto batched = [function](const double* s, int k, int width, double* out) {
+      for (int i = 0; i < k; ++i) out[i] = function(s + static_cast<std::size_t>(i) * width, width);
+    };
+    return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), batched, false);
+  }, nb::arg("stats"), nb::arg("address"));
+
+  m.def("CustomCallable", [](In<double, 2> stats, nb::callable callable) -> std::shared_ptr<Likelihood> {
+    auto held = std::shared_ptr<nb::callable>(new nb::callable(std::move(callable)), [](nb::callable* p) {
+      nb::gil_scoped_acquire acquire;
+      delete p;
+    });
+    auto batched = [held](const double* s, int k, int width, double* out) {
+      nb::gil_scoped_acquire acquire;
+      double* copy;
+      auto batch = make_array<double>({static_cast<std::size_t>(k), static_cast<std::size_t>(width)}, &copy);
+      std::copy_n(s, static_cast<std::size_t>(k) * width, copy);
+      const auto result = nb::cast<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>((*held)(batch));
+      check(static_cast<int>(result.shape(0)) == k, "log_marginal must return one value per row of statistics");
+      std::copy_n(result.data(), k, out);
+    };
+    return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), batched, true);
+  }, nb::arg("stats"), nb::arg("callable"));
+}
+
+}  // namespace hedgerow::bindings

@@ -1,0 +1,12 @@
+// The compiled module: arrays in, arrays out, the GIL released where work is done.
+#include <nanobind/stl/string.h>
+
+#include "arrays.hpp"
+#include "simd.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "Hedgerow's compiled core.";
+  hedgerow::bindings::bind_likelihoods(m);
+  hedgerow::bindings::bind_chain(m);
+  m.def("instruction_set", [] { return std::string(hedgerow::simd().name); }, "The instruction set the hot loops use here.");
+}

@@ -1,0 +1,70 @@
+// A chain's state, the kernels that move it, and the chain that runs them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hedgerow/measure.hpp"
+#include "hedgerow/partition.hpp"
+#include "hedgerow/rng.hpp"
+
+namespace hedgerow {
+
+// The least the next step needs.
+struct State {
+  State(const Likelihood& likelihood, const Prior& prior, std::vector<int> groups, Rng rng);
+  Measure measure;
+  Partition partition;
+  Rng rng;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // One iteration: moves the partition; u and the hyper-parameters stay.
+  virtual void step(State& state) = 0;
+  // What happened in the last iteration, one number per name.
+  virtual std::vector<std::string> stat_names() const { return {}; }
+  virtual void stats(double* out) const { (void)out; }
+};
+
+// Log prior weights of joining each cluster, for one point against all clusters, kept as clusters change.
+class JoinWeights {
+ public:
+  void reset(const Measure& measure, const Partition& partition);
+  void follow(const Partition::Moved& moved);
+  // out[j] += log weight of a point of group t joining cluster j.
+  void add_to(int t, double* out) const;
+  // Log weight of `row` joining its own cluster once it has left it.
+  double own(int row) const;
+
+ private:
+  void load(int cluster);
+  const Measure* measure_ = nullptr;
+  const Partition* partition_ = nullptr;
+  std::vector<double> log_size_;        // plain: log(m − σ) + shift
+  std::vector<double> weight_, scale_;  // mixed: P(z = r) rows, m − σ
+  int stride_ = 0;
+  bool plain_ = true;
+};
+
+class Chain {
+ public:
+  Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
+        const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream);
+
+  void step();
+  double log_joint();
+
+  State state;
+  bool update_u = true, update_hyper = true;
+  Kernel& kernel() { return *kernel_; }
+  const Likelihood& likelihood() const { return *likelihood_; }
+
+ private:
+  std::shared_ptr<const Likelihood> likelihood_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace hedgerow

@@ -1,0 +1,27 @@
+// Marginal Gibbs sampling (Lee & Choi 2015, section 2.2), over all rows or a uniform random subset.
+#pragma once
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/kernel.hpp"
+
+namespace hedgerow {
+
+class Gibbs final : public Kernel {
+ public:
+  explicit Gibbs(int subset = 0) : subset_(subset) {}  // 0: every row, in row order
+  void step(State& state) override;
+  std::vector<std::string> stat_names() const override { return {"moved"}; }
+  void stats(double* out) const override { out[0] = moved_; }
+
+  // Resamples the given rows in the given order; other kernels use this too.
+  void sweep(State& state, const int* rows, int count);
+
+ private:
+  int subset_;
+  double moved_ = 0.0;
+  JoinWeights weights_;
+  AlignedVector<double> log_weight_;
+  std::vector<int> order_;
+};
+
+}  // namespace hedgerow

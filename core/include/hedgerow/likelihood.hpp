@@ -1,0 +1,62 @@
+// A conjugate family bound to its data, and the sufficient statistics of many clusters under it.
+//
+// Every algorithm of the core is written against these two classes. Calls are virtual but batched: one call
+// evaluates a row against many clusters, so the dispatch costs nothing measurable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace hedgerow {
+
+// How a Statistics object will be used; the answers do not depend on it, the speed does.
+enum class Layout {
+  clusters,  // slots 0..K-1 in use, one row against all of them at a time (Gibbs)
+  nodes,     // very many slots, few touched at a time (trees)
+};
+
+// Sufficient statistics of disjoint sets of rows ("slots"), and log p(X_slot) and its differences.
+class Statistics {
+ public:
+  virtual ~Statistics() = default;
+
+  virtual int slots() const = 0;
+  virtual void reserve(int slots) = 0;  // at least this many slots exist; new ones are empty
+  virtual void clear(int slot) = 0;
+  // Everything empty, with room for at least this many slots; memory beyond may be given back.
+  virtual void reset(int wanted) {
+    reserve(wanted);
+    for (int s = 0; s < slots(); ++s) clear(s);
+  }
+  virtual void copy(int slot, int from) = 0;
+  virtual void add(int slot, int row) = 0;
+  // False asks the owner to rebuild the slot from its rows: rounding would have mattered.
+  [[nodiscard]] virtual bool remove(int slot, int row) = 0;
+  virtual void merge(int slot, int other) = 0;  // slot becomes the union of the two disjoint sets
+
+  virtual double log_marginal(int slot) = 0;                          // log p(X_slot)
+  virtual double log_predictive(int row, int slot) = 0;               // log p(x_row | X_slot), row outside
+  virtual double log_predictive_without(int row, int slot) = 0;       // log p(x_row | X_slot minus row), row inside
+  virtual void log_predictive_front(int row, int k, double* out) = 0;  // slots 0..k-1; out padded to a multiple of 8
+  virtual void log_marginal_merged(int slot, const int* others, int k, double* out) = 0;  // log p(X_slot ∪ X_other)
+};
+
+class Likelihood {
+ public:
+  virtual ~Likelihood() = default;
+  virtual int rows() const = 0;
+  virtual std::unique_ptr<Statistics> statistics(Layout layout) const = 0;
+  // log p(x_row), the marginal of one row alone; fixed, so computed once.
+  const std::vector<double>& log_single() const { return log_single_; }
+  // True when callbacks into an interpreter make one-thread-at-a-time the only way.
+  virtual bool serial() const { return false; }
+
+ protected:
+  void fill_log_single();
+  std::vector<double> log_single_;
+};
+
+inline int padded(int k) { return (k + 7) & ~7; }
+
+}  // namespace hedgerow

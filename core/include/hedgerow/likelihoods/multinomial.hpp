@@ -1,0 +1,45 @@
+// Multinomial likelihood with a symmetric Dirichlet base measure Dir(β), over sparse counts.
+#pragma once
+
+#include <cstdint>
+
+#include "hedgerow/likelihood.hpp"
+
+namespace hedgerow {
+
+class Multinomial final : public Likelihood {
+ public:
+  // CSR rows; counts are whole numbers. The multinomial coefficient of every row is part of its density.
+  Multinomial(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n, int columns, double beta);
+
+  int rows() const override { return static_cast<int>(start_.size()) - 1; }
+  int columns() const { return columns_; }
+  std::unique_ptr<Statistics> statistics(Layout layout) const override;
+  void append(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n);
+
+  struct Cell {
+    std::int32_t column, count;
+  };
+  const Cell* begin(int row) const { return cells_.data() + start_[row]; }
+  const Cell* end(int row) const { return cells_.data() + start_[row + 1]; }
+  std::int64_t total(int row) const { return totals_[row]; }
+  double coefficient(int row) const { return coefficients_[row]; }
+  double beta() const { return beta_; }
+  std::int64_t grand_total() const { return grand_total_; }
+
+  // lnΓ(β + c) − lnΓ(β).
+  double log_rising(std::int64_t c) const;
+  // lnΓ(Vβ) − lnΓ(Vβ + N): the normaliser of a cluster with N tokens.
+  double log_normaliser(double tokens) const;
+
+ private:
+  int columns_;
+  double beta_, log_gamma_beta_, log_gamma_total_;
+  std::vector<std::int64_t> start_{0};
+  std::vector<Cell> cells_;
+  std::vector<std::int64_t> totals_;
+  std::vector<double> coefficients_, table_;
+  std::int64_t grand_total_ = 0;
+};
+
+}  // namespace hedgerow

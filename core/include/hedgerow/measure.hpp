@@ -1,0 +1,109 @@
+// The prior as state: one normalized random measure, or R basis measures mixed over T groups, with its auxiliary
+// variables and hyper-parameters and their updates.
+//
+// Symbols: intensity ρ(dw) = α/Γ(1−σ) w^(−1−σ) e^(−τw) dw, auxiliary u (one per group: ξ_t), mixing q[t,r],
+// ξ̄_r = Σ_t q[t,r] ξ_t. The plain measure is R = T = 1 with q = 1 and takes the same path.
+// (Lee & Choi 2014 eq. 14–18, suppl. 59–67; Lee & Choi 2015 eq. 4–7.)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "hedgerow/rng.hpp"
+
+namespace hedgerow {
+
+struct Law {
+  double a, b;  // Gamma(shape a, rate b) or Beta(a, b)
+};
+
+enum class PriorKind { dp, nrm, py };
+
+// What the user asked for: start values and laws; frozen.
+struct Prior {
+  PriorKind kind = PriorKind::dp;
+  double alpha = 1.0, sigma = 0.0, tau = 1.0, theta = 1.0;
+  std::optional<Law> alpha_law, sigma_law, tau_law, theta_law;
+  int groups = 1, bases = 1;
+  std::vector<double> q;  // groups × bases, empty means 1
+};
+
+class Measure {
+ public:
+  Measure(const Prior& prior, std::vector<int> group_sizes);
+
+  int groups() const { return T_; }
+  int bases() const { return R_; }
+  bool mixed() const { return R_ > 1; }
+  const Prior& prior() const { return prior_; }
+
+  // State.
+  double log_u(int t = 0) const { return log_xi_[t]; }
+  double alpha(int r = 0) const { return alpha_[r]; }
+  double sigma() const { return sigma_; }
+  double tau() const { return tau_; }
+  double theta() const { return theta_; }
+  void set(const double* log_xi, const double* alpha, double sigma, double tau, double theta);
+  void set_group_sizes(std::vector<int> sizes);
+  const std::vector<int>& group_sizes() const { return n_t_; }
+
+  // The DP integrates u out of every formula; its weights do not depend on u anyway.
+  bool u_integrated() const { return prior_.kind == PriorKind::dp && T_ == 1 && R_ == 1; }
+
+  // log φ-weight of a cluster of m points: log Σ_r q̄[c,r] κ_r(m, ξ̄_r). `lq` is the R-vector Σ log q, unused when R = 1
+  // and q = 1.
+  double log_weight(int m, const double* lq) const;
+  // Plain measure only (R = T = 1, q = 1).
+  double log_kappa(int m) const { return log_kappa_front_ + gamma_table(m) - (m - sigma_) * log_base_[0]; }
+  // log of P(z = r) up to a constant, for R values.
+  void log_basis(int m, const double* lq, double* out) const;
+
+  // Prior part of adding one point of group t: existing cluster log(m−σ) + join_shift (plain) — or the mixed sum.
+  double join_shift(int t) const { return -log_base_[0] + lq(t, 0); }
+  double log_new(int t) const { return log_new_[t]; }
+  double lq(int t, int r) const { return log_q_[static_cast<std::size_t>(t) * R_ + r]; }
+  const double* lq_row(int t) const { return log_q_.data() + static_cast<std::size_t>(t) * R_; }
+  double join_rate(int t, int r) const { return join_rate_[static_cast<std::size_t>(t) * R_ + r]; }
+  const double* join_rate_row(int t) const { return join_rate_.data() + static_cast<std::size_t>(t) * R_; }
+  bool trivial_q() const { return trivial_q_; }
+
+  // log of the factor in front of Π_c: Π_t ξ_t^(n_t−1)/Γ(n_t) Π_r e^(−ψ_r(ξ̄_r)), or Γ(α)/Γ(α+n) for the DP.
+  double log_front() const;
+  // What is reported as the prior part of the log joint: with u integrated out for DP and Pitman–Yor.
+  double log_partition(const std::vector<int>& sizes, const std::vector<double>& log_q) const;
+
+  // Predictive weights of one more point, plain measure only: an existing cluster (m − σ)·join, a new one `fresh`, with u
+  // integrated against p(u | Π) rather than fixed: ∫ p(u|Π) (u/n)/(u+τ) du, and the rest.
+  struct Predictive {
+    double join, fresh;
+  };
+  Predictive predictive(int clusters) const;
+
+  // Gibbs updates of (u or ξ), and of the hyper-parameters that have laws. `log_q` holds R values per cluster.
+  void update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q);
+  void update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q);
+
+ private:
+  double gamma_table(int m) const;  // lnΓ(m−σ) − lnΓ(1−σ)
+  void refresh();
+  static double psi_over_alpha(double log_x, double sigma, double tau);
+  void update_pitman_yor(Rng& rng, const std::vector<int>& sizes);
+  std::vector<int> draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
+
+  Prior prior_;
+  int T_, R_;
+  bool trivial_q_;
+  std::vector<int> n_t_;
+  int n_ = 0;
+  std::vector<double> log_xi_, alpha_;
+  double sigma_, tau_, theta_;
+  std::vector<double> log_q_;
+  // Derived from the state by refresh().
+  std::vector<double> log_xi_bar_, log_base_, log_new_, join_rate_;
+  double log_kappa_front_ = 0.0;
+  mutable std::vector<double> table_;
+  mutable double table_sigma_ = -1.0;
+};
+
+}  // namespace hedgerow

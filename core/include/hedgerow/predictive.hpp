@@ -1,0 +1,12 @@
+// Where new rows would go, given one draw of the partition.
+#pragma once
+
+#include "hedgerow/kernel.hpp"
+
+namespace hedgerow {
+
+// Rows n_old.. of the likelihood are new. out (n_new × (K+1)): log[weight × density] for every cluster of `state` and a
+// new one; the exponentials of a row sum to its predictive density.
+void predictive(State& state, int n_old, const std::vector<int>& new_groups, double* out);
+
+}  // namespace hedgerow

@@ -1,0 +1,50 @@
+// A chain: one iteration moves the partition, then u, then the hyper-parameters.
+#include <numeric>
+
+#include "hedgerow/kernel.hpp"
+
+namespace hedgerow {
+
+static std::vector<int> count_groups(const std::vector<int>& groups, int rows, int T) {
+  std::vector<int> sizes(T, 0);
+  if (groups.empty()) sizes[0] = rows;
+  for (int t : groups) ++sizes[t];
+  return sizes;
+}
+
+void Likelihood::fill_log_single() {
+  auto statistics_of_one = statistics(Layout::nodes);
+  statistics_of_one->reserve(1);
+  log_single_.resize(rows());
+  for (int i = 0; i < rows(); ++i) {
+    statistics_of_one->clear(0);
+    statistics_of_one->add(0, i);
+    log_single_[i] = statistics_of_one->log_marginal(0);
+  }
+}
+
+State::State(const Likelihood& likelihood, const Prior& prior, std::vector<int> groups, Rng rng_)
+    : measure(prior, count_groups(groups, likelihood.rows(), prior.groups)),
+      partition(likelihood, measure, std::move(groups)),
+      rng(rng_) {}
+
+Chain::Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
+             const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream)
+    : state(*likelihood, prior, std::move(groups), Rng(seed, stream)),
+      likelihood_(std::move(likelihood)),
+      kernel_(std::move(kernel)) {
+  state.partition.assign(labels);
+}
+
+void Chain::step() {
+  state.partition.rebuild();
+  kernel_->step(state);
+  if (update_u) state.measure.update_u(state.rng, state.partition.sizes(), state.partition.log_q());
+  if (update_hyper) state.measure.update_hyper(state.rng, state.partition.sizes(), state.partition.log_q());
+}
+
+double Chain::log_joint() {
+  return state.measure.log_partition(state.partition.sizes(), state.partition.log_q()) + state.partition.log_likelihood();
+}
+
+}  // namespace hedgerow

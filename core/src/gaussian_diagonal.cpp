@@ -1,0 +1,303 @@
+// Statistics per slot and column: observed count, mean and scatter.
+#include "hedgerow/likelihoods/gaussian_diagonal.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/special.hpp"
+#include "simd.hpp"
+
+namespace hedgerow {
+namespace {
+
+class GaussianDiagonalStatistics final : public Statistics {
+ public:
+  GaussianDiagonalStatistics(const GaussianDiagonal& family, Layout layout)
+      : f_(family), d_(family.dimension()), clusters_(layout == Layout::clusters), observed_(d_) {}
+
+  int slots() const override { return slots_; }
+
+  void reserve(int slots) override {
+    if (slots <= slots_) return;
+    slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
+    records_.resize(static_cast<std::size_t>(slots) * 3 * d_, 0.0);
+    const int old = slots_;
+    slots_ = slots;
+    if (!clusters_) return;
+    panel_.resize(static_cast<std::size_t>(padded(slots)) * 4 * d_, 0.0);
+    stale_.resize(padded(slots), 0);
+    for (int s = old; s < slots; ++s) touch(s);
+  }
+
+  void clear(int slot) override {
+    std::memset(record(slot), 0, sizeof(double) * 3 * d_);
+    touch(slot);
+  }
+
+  void copy(int slot, int from) override {
+    std::memcpy(record(slot), record(from), sizeof(double) * 3 * d_);
+    touch(slot);
+  }
+
+  void add(int slot, int row) override {
+    double* p = record(slot);
+    const double* x = f_.row(row);
+    for (int j = 0; j < d_; ++j, p += 3) {
+      if (std::isnan(x[j])) continue;
+      const double n = p[0] + 1.0, delta = x[j] - p[1];
+      p[2] += delta * delta * (p[0] / n);
+      p[1] += delta / n;
+      p[0] = n;
+    }
+    touch(slot);
+  }
+
+  bool remove(int slot, int row) override {
+    double* p = record(slot);
+    const double* x = f_.row(row);
+    bool precise = true;
+    for (int j = 0; j < d_; ++j, p += 3) {
+      if (std::isnan(x[j])) continue;
+      const double n = p[0] - 1.0;
+      if (n <= 0.0) {
+        p[0] = p[1] = p[2] = 0.0;
+        continue;
+      }
+      const double delta = x[j] - p[1], before = 1.0 + p[2];
+      p[2] -= delta * delta * (p[0] / n);
+      p[1] -= delta / n;
+      p[0] = n;
+      precise = precise && 1.0 + p[2] > 1e-5 * before;
+      p[2] = std::max(p[2], 0.0);
+    }
+    touch(slot);
+    return precise;
+  }
+
+  void merge(int slot, int other) override {
+    double* p = record(slot);
+    const double* o = record(other);
+    for (int j = 0; j < d_; ++j, p += 3, o += 3) {
+      const double n = p[0] + o[0];
+      if (n == 0.0) continue;
+      const double delta = o[1] - p[1];
+      p[2] += o[2] + delta * delta * (p[0] * o[0] / n);
+      p[1] += delta * (o[0] / n);
+      p[0] = n;
+    }
+    touch(slot);
+  }
+
+  double log_marginal(int slot) override {
+    const double* p = record(slot);
+    double total = 0.0;
+    Logs logs(f_.even());
+    for (int j = 0; j < d_; ++j, p += 3) column(j, p[0], p[1], p[2], total, logs);
+    return logs.finish(total);
+  }
+
+  double log_predictive(int row, int slot) override {
+    const double* p = record(slot);
+    const double* x = f_.row(row);
+    double total = 0.0;
+    for (int j = 0; j < d_; ++j, p += 3) {
+      if (std::isnan(x[j])) continue;
+      const Predictive v = predictive(j, p);
+      const double z = x[j] - v.mean;
+      total += v.constant - v.exponent * std::log1p(v.gain * z * z);
+    }
+    return total;
+  }
+
+  double log_predictive_without(int row, int slot) override {
+    const double* p = record(slot);
+    const double* x = f_.row(row);
+    double total = 0.0;
+    for (int j = 0; j < d_; ++j, p += 3) {
+      if (std::isnan(x[j])) continue;
+      const double n = p[0] - 1.0;
+      double without[3] = {0.0, 0.0, 0.0};
+      if (n > 0.0) {
+        const double delta = x[j] - p[1];
+        without[0] = n;
+        without[1] = p[1] - delta / n;
+        without[2] = std::max(0.0, p[2] - delta * delta * (p[0] / n));
+      }
+      const Predictive v = predictive(j, without);
+      const double z = x[j] - v.mean;
+      total += v.constant - v.exponent * std::log1p(v.gain * z * z);
+    }
+    return total;
+  }
+
+  void log_predictive_front(int row, int k, double* out) override {
+    for (int s : stale_list_) load(s);
+    stale_list_.clear();
+    const double* x = f_.row(row);
+    const int blocks = padded(k) / kLanes;
+    if (f_.even()) return simd().gd_predictive_even(panel_.data(), blocks, d_, x, out);
+    int count = 0;
+    for (int j = 0; j < d_; ++j)
+      if (!std::isnan(x[j])) observed_[count++] = j;
+    simd().gd_predictive(panel_.data(), blocks, d_, x, observed_.data(), count, out);
+  }
+
+  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+    const double* a = record(slot);
+    for (int i = 0; i < k; ++i) {
+      const double* p = a;
+      const double* o = record(others[i]);
+      double total = 0.0;
+      Logs logs(f_.even());
+      for (int j = 0; j < d_; ++j, p += 3, o += 3) {
+        const double n = p[0] + o[0];
+        if (n == 0.0) continue;
+        const double delta = o[1] - p[1];
+        column(j, n, p[1] + delta * (o[0] / n), p[2] + o[2] + delta * delta * (p[0] * o[0] / n), total, logs);
+      }
+      out[i] = logs.finish(total);
+    }
+  }
+
+ private:
+  // Σ a_n log B_n: with one a_n for all columns, logs of products of four.
+  struct Logs {
+    explicit Logs(bool shared) : even(shared) {}
+    bool even;
+    double product = 1.0, sum = 0.0, factor = 0.0;
+    int held = 0;
+    void take(double weight, double value) {
+      if (!even) {
+        sum += weight * std::log(value);
+        return;
+      }
+      factor = weight;
+      product *= value;
+      if (++held == 4) flush();
+    }
+    void flush() {
+      sum += std::log(product);
+      product = 1.0;
+      held = 0;
+    }
+    double finish(double total) {
+      if (!even) return total - sum;
+      flush();
+      return total - factor * sum;
+    }
+  };
+
+  struct Predictive {
+    double mean, gain, exponent, constant;
+  };
+
+  double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * 3 * d_; }
+
+  void column(int j, double n, double mean, double scatter, double& total, Logs& logs) const {
+    if (n == 0.0) return;
+    const double r = f_.r(j);
+    total += f_.column_constant(j, n);
+    logs.take(f_.a(j) + 0.5 * n, 1.0 + 0.5 * (scatter + r * n / (r + n) * mean * mean));
+  }
+
+  Predictive predictive(int j, const double* p) const {
+    const double n = p[0], r = f_.r(j) + n;
+    const double scale = 1.0 + 0.5 * (p[2] + f_.r(j) * n / r * p[1] * p[1]);
+    const double constant = f_.log_gamma_half(j, n + 1.0) - f_.log_gamma_half(j, n) +
+                            0.5 * (std::log(r / (r + 1.0)) - kLog2Pi - std::log(scale)) - f_.log_scale(j);
+    return {n / r * p[1], r / (2.0 * (r + 1.0) * scale), f_.a(j) + 0.5 * (n + 1.0), constant};
+  }
+
+  void touch(int slot) {
+    if (!clusters_ || stale_[slot]) return;
+    stale_[slot] = 1;
+    stale_list_.push_back(slot);
+  }
+
+  void load(int slot) {
+    double* lane = panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * 4 * d_ + slot % kLanes;
+    const std::size_t stride = static_cast<std::size_t>(d_) * kLanes;
+    const double* p = record(slot);
+    double sum = 0.0;
+    for (int j = 0; j < d_; ++j, p += 3) {
+      const Predictive v = predictive(j, p);
+      double* cell = lane + static_cast<std::size_t>(j) * kLanes;
+      cell[0] = v.mean;
+      cell[stride] = v.gain;
+      cell[2 * stride] = v.exponent;
+      cell[3 * stride] = v.constant;
+      sum += v.constant;
+    }
+    if (f_.even()) lane[3 * stride] = sum;
+    stale_[slot] = 0;
+  }
+
+  const GaussianDiagonal& f_;
+  int d_;
+  bool clusters_;
+  int slots_ = 0;
+  std::vector<double> records_;  // per slot and column: n, mean, S
+  AlignedVector<double> panel_;
+  std::vector<unsigned char> stale_;
+  std::vector<int> stale_list_, observed_;
+};
+
+}  // namespace
+
+GaussianDiagonal::GaussianDiagonal(const double* x, int n, int d, const double* mean, const double* r, const double* a, const double* b)
+    : d_(d), mean_(mean, mean + d), r_(r, r + d), a_(a, a + d), scale_(d), log_scale_(d), table_of_(d) {
+  for (int j = 0; j < d; ++j) {
+    scale_[j] = std::sqrt(b[j]);
+    log_scale_[j] = std::log(scale_[j]);
+    std::size_t t = 0;
+    while (t < table_a_.size() && table_a_[t] != a_[j]) ++t;
+    if (t == table_a_.size()) table_a_.push_back(a_[j]);
+    table_of_[j] = static_cast<int>(t);
+  }
+  even_ = table_a_.size() == 1;
+  tables_.resize(table_a_.size());
+  append(x, n);
+}
+
+void GaussianDiagonal::append(const double* x, int n) {
+  const int old = n_;
+  y_.resize(static_cast<std::size_t>(n_ + n) * d_);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < d_; ++j) {
+      const double v = x[static_cast<std::size_t>(i) * d_ + j];
+      y_[static_cast<std::size_t>(n_ + i) * d_ + j] = (v - mean_[j]) / scale_[j];
+      if (std::isnan(v)) even_ = false;
+    }
+  n_ += n;
+  constexpr std::size_t kMost = std::size_t{1} << 22;
+  if (tables_.size() * (n_ + 3) <= kMost)
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      for (int i = static_cast<int>(tables_[t].size()); i < n_ + 3; ++i) tables_[t].push_back(lgamma(table_a_[t] + 0.5 * i));
+  log_single_.resize(n_);
+  for (int i = old; i < n_; ++i) {
+    double total = 0.0;
+    for (int j = 0; j < d_; ++j) {
+      const double y = row(i)[j];
+      if (std::isnan(y)) continue;
+      total += column_constant(j, 1.0) - (a_[j] + 0.5) * std::log1p(0.5 * r_[j] / (r_[j] + 1.0) * y * y);
+    }
+    log_single_[i] = total;
+  }
+}
+
+double GaussianDiagonal::log_gamma_half(int j, double n) const {
+  const auto& table = tables_[table_of_[j]];
+  const auto i = static_cast<std::size_t>(n);
+  return i < table.size() ? table[i] : lgamma(a_[j] + 0.5 * n);
+}
+
+double GaussianDiagonal::column_constant(int j, double n) const {
+  return log_gamma_half(j, n) - log_gamma_half(j, 0.0) + 0.5 * std::log(r_[j] / (r_[j] + n)) - n * (0.5 * kLog2Pi + log_scale_[j]);
+}
+
+std::unique_ptr<Statistics> GaussianDiagonal::statistics(Layout layout) const {
+  return std::make_unique<GaussianDiagonalStatistics>(*this, layout);
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,454 @@
+// Sufficient statistics of Gaussian clusters: n, mean, scatter S, and P = Ψ_n⁻¹ with its log determinant kept by
+// rank-one updates (Sherman–Morrison), refactored before rounding matters.
+#include "hedgerow/likelihoods/gaussian_wishart.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "hedgerow/special.hpp"
+#include "simd.hpp"
+
+namespace hedgerow {
+namespace {
+
+constexpr int kTableLimit = 1 << 20;
+constexpr int kRefactorEvery = 256;
+
+// Cholesky of a packed lower triangle in place; returns log det, or NaN when not positive definite.
+double cholesky(double* a, int d) {
+  double logdet = 0.0;
+  for (int i = 0; i < d; ++i) {
+    double* row = a + i * (i + 1) / 2;
+    for (int j = 0; j <= i; ++j) {
+      const double* other = a + j * (j + 1) / 2;
+      double s = row[j];
+      for (int k = 0; k < j; ++k) s -= row[k] * other[k];
+      if (j < i) {
+        row[j] = s / other[j];
+      } else {
+        if (!(s > 0.0)) return std::nan("");
+        row[i] = std::sqrt(s);
+        logdet += 2.0 * std::log(row[i]);
+      }
+    }
+  }
+  return logdet;
+}
+
+// Inverse of LLᵀ from packed L, into packed lower triangle.
+void invert(const double* l, int d, double* out, double* work) {
+  // work = L⁻¹ (packed), then out = work^T work.
+  for (int i = 0; i < d; ++i) {
+    const double* row = l + i * (i + 1) / 2;
+    double* w = work + i * (i + 1) / 2;
+    for (int j = 0; j < i; ++j) {
+      double s = 0.0;
+      for (int k = j; k < i; ++k) s -= row[k] * work[k * (k + 1) / 2 + j];
+      w[j] = s / row[i];
+    }
+    w[i] = 1.0 / row[i];
+  }
+  for (int i = 0; i < d; ++i)
+    for (int j = 0; j <= i; ++j) {
+      double s = 0.0;
+      for (int k = i; k < d; ++k) s += work[k * (k + 1) / 2 + i] * work[k * (k + 1) / 2 + j];
+      out[i * (i + 1) / 2 + j] = s;
+    }
+}
+
+class GaussianWishartStatistics final : public Statistics {
+ public:
+  GaussianWishartStatistics(const GaussianWishart& family, Layout layout)
+      : f_(family), d_(family.dimension()), t_(d_ * (d_ + 1) / 2), size_(2 + d_ + 2 * t_), clusters_(layout == Layout::clusters) {
+    scratch_.resize(static_cast<std::size_t>(4 * t_ + 4 * d_ + 16));
+    merge_work_.resize(static_cast<std::size_t>(2 * d_ + t_) * kLanes);
+  }
+
+  int slots() const override { return slots_; }
+
+  void reserve(int slots) override {
+    if (slots <= slots_) return;
+    slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
+    const int old = slots_;
+    records_.resize(static_cast<std::size_t>(slots) * size_);
+    age_.resize(slots);
+    slots_ = slots;
+    if (clusters_) {
+      const std::size_t blocks = padded(slots) / kLanes;
+      predictive_panel_.resize(blocks * kLanes * predictive_fields());
+      merge_panel_.resize(blocks * kLanes * merge_fields());
+      stale_.resize(padded(slots), 0);
+    }
+    for (int s = old; s < slots; ++s) clear(s);
+  }
+
+  void clear(int slot) override {
+    double* p = record(slot);
+    std::memset(p, 0, sizeof(double) * size_);
+    double* inverse = p + 2 + d_ + t_;
+    for (int i = 0; i < d_; ++i) inverse[i * (i + 1) / 2 + i] = 1.0;
+    age_[slot] = 0;
+    touch(slot);
+  }
+
+  void copy(int slot, int from) override {
+    std::memcpy(record(slot), record(from), sizeof(double) * size_);
+    age_[slot] = age_[from];
+    touch(slot);
+  }
+
+  void add(int slot, int row) override {
+    double* p = record(slot);
+    const double n = p[0], r = f_.r();
+    double* mean = p + 2;
+    double* scatter = mean + d_;
+    double* inverse = scatter + t_;
+    const double* x = f_.row(row);
+    double* z = scratch_.data();
+    double* v = z + d_;
+    // Posterior mean m_n = n·mean/(r+n); Ψ grows by ρ z zᵀ with z = x − m_n.
+    const double shrink = n / (r + n);
+    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * mean[i];
+    const double q = symmetric_product(inverse, z, v);
+    const double rho = (r + n) / (r + n + 1.0);
+    const double grow = 1.0 + rho * q;
+    rank_one(inverse, v, -rho / grow);
+    p[1] += std::log(grow);
+    const double w = n / (n + 1.0), step = 1.0 / (n + 1.0);
+    for (int i = 0; i < d_; ++i) z[i] = x[i] - mean[i];
+    rank_one(scatter, z, w);
+    for (int i = 0; i < d_; ++i) mean[i] += step * z[i];
+    p[0] = n + 1.0;
+    if (++age_[slot] >= kRefactorEvery || !(grow < 1e10)) refactor(slot);
+    touch(slot);
+  }
+
+  bool remove(int slot, int row) override {
+    double* p = record(slot);
+    const double n = p[0], r = f_.r();
+    if (n <= 1.0) {
+      clear(slot);
+      return true;
+    }
+    double* mean = p + 2;
+    double* scatter = mean + d_;
+    double* inverse = scatter + t_;
+    const double* x = f_.row(row);
+    double* z = scratch_.data();
+    double* v = z + d_;
+    const double shrink = n / (r + n);
+    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * mean[i];
+    const double q = symmetric_product(inverse, z, v);
+    const double a = (r + n) / (r + n - 1.0);
+    const double keep = 1.0 - a * q;
+    double before = d_, after = d_;
+    for (int i = 0; i < d_; ++i) before += scatter[i * (i + 1) / 2 + i];
+    for (int i = 0; i < d_; ++i) z[i] = x[i] - mean[i];
+    rank_one(scatter, z, -n / (n - 1.0));
+    for (int i = 0; i < d_; ++i) mean[i] -= z[i] / (n - 1.0);
+    for (int i = 0; i < d_; ++i) after += scatter[i * (i + 1) / 2 + i];
+    p[0] = n - 1.0;
+    touch(slot);
+    if (after < 1e-5 * before) return false;  // the scatter lost digits that only the rows can give back
+    if (keep < 1e-4 || ++age_[slot] >= kRefactorEvery) return refactor(slot);
+    rank_one(inverse, v, a / keep);
+    p[1] += std::log(keep);
+    return true;
+  }
+
+  void merge(int slot, int other) override {
+    double* p = record(slot);
+    const double* o = record(other);
+    if (o[0] == 0.0) return;
+    if (p[0] == 0.0) return copy(slot, other);
+    const double n = p[0] + o[0];
+    double* z = scratch_.data();
+    for (int i = 0; i < d_; ++i) z[i] = o[2 + i] - p[2 + i];
+    for (int i = 0; i < t_; ++i) p[2 + d_ + i] += o[2 + d_ + i];
+    rank_one(p + 2 + d_, z, p[0] * o[0] / n);
+    for (int i = 0; i < d_; ++i) p[2 + i] += z[i] * (o[0] / n);
+    p[0] = n;
+    refactor(slot);
+    touch(slot);
+  }
+
+  double log_marginal(int slot) override {
+    const double* p = record(slot);
+    return f_.marginal_constant(static_cast<int>(p[0])) - 0.5 * (f_.nu() + p[0]) * p[1];
+  }
+
+  double log_predictive(int row, int slot) override {
+    const double* p = record(slot);
+    const double n = p[0], r = f_.r();
+    const double* x = f_.row(row);
+    double* z = scratch_.data();
+    const double shrink = n / (r + n);
+    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * p[2 + i];
+    const double q = quadratic(p + 2 + d_ + t_, z);
+    return f_.predictive_constant(static_cast<int>(n)) - 0.5 * p[1] -
+           0.5 * (f_.nu() + n + 1.0) * std::log1p((r + n) / (r + n + 1.0) * q);
+  }
+
+  double log_predictive_without(int row, int slot) override {
+    const double* p = record(slot);
+    const double n = p[0], r = f_.r();
+    if (n <= 1.0) return f_.log_single()[row];
+    const double* x = f_.row(row);
+    double* z = scratch_.data();
+    const double shrink = n / (r + n);
+    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * p[2 + i];
+    const double q = quadratic(p + 2 + d_ + t_, z);
+    const double keep = 1.0 - (r + n) / (r + n - 1.0) * q;
+    if (keep < 1e-4) return leave_one_out_from_scatter(slot, row);
+    return f_.predictive_constant(static_cast<int>(n) - 1) - 0.5 * p[1] + 0.5 * (f_.nu() + n - 1.0) * std::log(keep);
+  }
+
+  void log_predictive_front(int row, int k, double* out) override {
+    for (int s : stale_predictive_) load_predictive(s);
+    stale_predictive_.clear();
+    simd().gw_predictive(predictive_panel_.data(), padded(k) / kLanes, d_, f_.row(row), out);
+  }
+
+  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+    // The record of `slot` without the inverse, in the order the loop wants: n, mean, S.
+    const double* p = record(slot);
+    double* a = scratch_.data() + 2 * t_ + 2 * d_;
+    a[0] = p[0];
+    std::memcpy(a + 1, p + 2, sizeof(double) * (d_ + t_));
+    const bool front = clusters_ && is_front(others, k);
+    if (front) {
+      for (int s : stale_merge_) load_merge(s);
+      stale_merge_.clear();
+    }
+    const int fields = merge_fields();
+    if (!front) gather_.resize(static_cast<std::size_t>(kLanes) * fields);
+    double lane_out[kLanes];
+    for (int b = 0; b * kLanes < k; ++b) {
+      const int count = std::min(kLanes, k - b * kLanes);
+      const double* panel = merge_panel_.data() + static_cast<std::size_t>(b) * kLanes * fields;
+      if (!front) {
+        for (int l = 0; l < kLanes; ++l) {
+          const double* o = record(others[b * kLanes + std::min(l, count - 1)]);
+          gather_[l] = o[0];
+          for (int i = 0; i < d_ + t_; ++i) gather_[static_cast<std::size_t>(1 + i) * kLanes + l] = o[2 + i];
+        }
+        panel = gather_.data();
+      }
+      simd().gw_merged_logdet(panel, 1, d_, f_.r(), a, merge_work_.data(), lane_out);
+      for (int l = 0; l < count; ++l) {
+        const int n = static_cast<int>(a[0] + record(others[b * kLanes + l])[0]);
+        out[b * kLanes + l] = f_.marginal_constant(n) - 0.5 * (f_.nu() + n) * lane_out[l];
+      }
+    }
+  }
+
+ private:
+  double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * size_; }
+  int predictive_fields() const { return d_ + t_ + 3; }
+  int merge_fields() const { return 1 + d_ + t_; }
+  // Panels follow the records lazily: a changed slot is listed once per panel and loaded at the next batched call.
+  void touch(int slot) {
+    if (!clusters_ || stale_[slot] == 3) return;
+    if (!(stale_[slot] & 1)) stale_predictive_.push_back(slot);
+    if (!(stale_[slot] & 2)) stale_merge_.push_back(slot);
+    stale_[slot] = 3;
+  }
+
+  static bool is_front(const int* others, int k) {
+    for (int i = 0; i < k; ++i)
+      if (others[i] != i) return false;
+    return true;
+  }
+
+  // v = A z, returns zᵀAz, A packed symmetric.
+  double symmetric_product(const double* a, const double* z, double* v) const {
+    for (int i = 0; i < d_; ++i) v[i] = 0.0;
+    for (int i = 0; i < d_; ++i) {
+      const double* row = a + i * (i + 1) / 2;
+      double s = row[i] * z[i];
+      for (int j = 0; j < i; ++j) {
+        s += row[j] * z[j];
+        v[j] += row[j] * z[i];
+      }
+      v[i] += s;
+    }
+    double q = 0.0;
+    for (int i = 0; i < d_; ++i) q += v[i] * z[i];
+    return q;
+  }
+
+  double quadratic(const double* a, const double* z) const {
+    double q = 0.0;
+    for (int i = 0; i < d_; ++i) {
+      const double* row = a + i * (i + 1) / 2;
+      double s = 0.0;
+      for (int j = 0; j < i; ++j) s += row[j] * z[j];
+      q += z[i] * (2.0 * s + row[i] * z[i]);
+    }
+    return q > 0.0 ? q : 0.0;
+  }
+
+  void rank_one(double* a, const double* z, double w) const {
+    for (int i = 0; i < d_; ++i) {
+      const double wz = w * z[i];
+      double* row = a + i * (i + 1) / 2;
+      for (int j = 0; j <= i; ++j) row[j] += wz * z[j];
+    }
+  }
+
+  // Ψ_n of (n, mean, S) into `psi`.
+  void posterior_scale(double n, const double* mean, const double* scatter, double* psi) const {
+    const double w = f_.r() * n / (f_.r() + n);
+    int k = 0;
+    for (int i = 0; i < d_; ++i)
+      for (int j = 0; j <= i; ++j, ++k) psi[k] = scatter[k] + w * mean[i] * mean[j] + (i == j ? 1.0 : 0.0);
+  }
+
+  // P and log|Ψ| from the scatter; false when rounding has eaten the scatter.
+  bool refactor(int slot) {
+    double* p = record(slot);
+    double* psi = scratch_.data() + 2 * d_;
+    posterior_scale(p[0], p + 2, p + 2 + d_, psi);
+    const double logdet = cholesky(psi, d_);
+    age_[slot] = 0;
+    if (std::isnan(logdet)) return false;
+    p[1] = logdet;
+    invert(psi, d_, p + 2 + d_ + t_, psi + t_);
+    return true;
+  }
+
+  double leave_one_out_from_scatter(int slot, int row) {
+    const double* p = record(slot);
+    const double n = p[0];
+    const double* x = f_.row(row);
+    double* z = scratch_.data();
+    double* mean = z + d_;
+    double* psi = mean + d_;
+    std::vector<double> scatter(p + 2 + d_, p + 2 + d_ + t_);
+    for (int i = 0; i < d_; ++i) z[i] = x[i] - p[2 + i];
+    rank_one(scatter.data(), z, -n / (n - 1.0));
+    for (int i = 0; i < d_; ++i) mean[i] = p[2 + i] - z[i] / (n - 1.0);
+    for (int i = 0; i < d_; ++i) {
+      double& diagonal = scatter[i * (i + 1) / 2 + i];
+      diagonal = std::max(diagonal, 0.0);
+    }
+    posterior_scale(n - 1.0, mean, scatter.data(), psi);
+    double logdet = cholesky(psi, d_);
+    if (std::isnan(logdet)) logdet = 0.0;  // Ψ_n ⪰ I always, so this is the exact lower limit
+    const int m = static_cast<int>(n);
+    return log_marginal(slot) - (f_.marginal_constant(m - 1) - 0.5 * (f_.nu() + n - 1.0) * logdet);
+  }
+
+  void load_predictive(int slot) {
+    const double* p = record(slot);
+    const double n = p[0], r = f_.r();
+    double* lane = predictive_panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * predictive_fields() + slot % kLanes;
+    const double shrink = n / (r + n);
+    for (int i = 0; i < d_; ++i, lane += kLanes) *lane = shrink * p[2 + i];
+    const double* inverse = p + 2 + d_ + t_;
+    for (int i = 0; i < d_; ++i)
+      for (int j = 0; j <= i; ++j, lane += kLanes) *lane = (i == j ? 1.0 : 2.0) * *inverse++;
+    lane[0] = (r + n) / (r + n + 1.0);
+    lane[kLanes] = 0.5 * (f_.nu() + n + 1.0);
+    lane[2 * kLanes] = f_.predictive_constant(static_cast<int>(n)) - 0.5 * p[1];
+    stale_[slot] &= 2;
+  }
+
+  void load_merge(int slot) {
+    const double* p = record(slot);
+    double* lane = merge_panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * merge_fields() + slot % kLanes;
+    lane[0] = p[0];
+    for (int i = 0; i < d_ + t_; ++i) lane[static_cast<std::size_t>(1 + i) * kLanes] = p[2 + i];
+    stale_[slot] &= 1;
+  }
+
+  const GaussianWishart& f_;
+  int d_, t_, size_;  // record: n, log|Ψ|, mean[d], S[t], P[t]
+  bool clusters_;
+  int slots_ = 0;
+  std::vector<double> records_;
+  std::vector<int> age_;
+  AlignedVector<double> predictive_panel_, merge_panel_, gather_, merge_work_;
+  std::vector<unsigned char> stale_;  // 1: predictive panel, 2: merge panel
+  std::vector<int> stale_predictive_, stale_merge_;
+  std::vector<double> scratch_;
+};
+
+}  // namespace
+
+GaussianWishart::GaussianWishart(const double* x, int n, int d, const double* mean, double r, double nu, const double* psi)
+    : d_(d), r_(r), nu_(nu), mean_(mean, mean + d), chol_(static_cast<std::size_t>(d) * (d + 1) / 2) {
+  for (int i = 0; i < d; ++i)
+    for (int j = 0; j <= i; ++j) chol_[i * (i + 1) / 2 + j] = psi[static_cast<std::size_t>(i) * d + j];
+  const double logdet = cholesky(chol_.data(), d);
+  if (std::isnan(logdet)) throw std::invalid_argument("psi must be symmetric positive definite");
+  log_det_l_ = 0.5 * logdet;
+  append(x, n);
+}
+
+void GaussianWishart::whiten(const double* x, double* y) const {
+  for (int i = 0; i < d_; ++i) {
+    double s = x[i] - mean_[i];
+    const double* row = chol_.data() + i * (i + 1) / 2;
+    for (int j = 0; j < i; ++j) s -= row[j] * y[j];
+    y[i] = s / row[i];
+  }
+}
+
+void GaussianWishart::append(const double* x, int n) {
+  y_.resize(static_cast<std::size_t>(n_ + n) * d_);
+  log_single_.resize(n_ + n);
+  for (int i = n_; i < n_ + n; ++i) whiten(x + static_cast<std::size_t>(i - n_) * d_, y_.data() + static_cast<std::size_t>(i) * d_);
+  grow_tables(n_ + n);
+  const int first = n_;
+  n_ += n;
+  for (int i = first; i < n_; ++i) {
+    double q = 0.0;
+    for (int j = 0; j < d_; ++j) q += row(i)[j] * row(i)[j];
+    log_single_[i] = predictive_constant(0) - 0.5 * (nu_ + 1.0) * std::log1p(r_ / (r_ + 1.0) * q);
+  }
+}
+
+void GaussianWishart::replace(int i, const double* x) {
+  double* y = y_.data() + static_cast<std::size_t>(i) * d_;
+  whiten(x, y);
+  double q = 0.0;
+  for (int j = 0; j < d_; ++j) q += y[j] * y[j];
+  log_single_[i] = predictive_constant(0) - 0.5 * (nu_ + 1.0) * std::log1p(r_ / (r_ + 1.0) * q);
+}
+
+void GaussianWishart::grow_tables(int n) {
+  const int wanted = std::min(n + 2, kTableLimit);
+  const int old = static_cast<int>(marginal_table_.size());
+  if (wanted <= old) return;
+  std::vector<double> marginal(wanted), predictive(wanted);
+  std::copy(marginal_table_.begin(), marginal_table_.end(), marginal.begin());
+  std::copy(predictive_table_.begin(), predictive_table_.end(), predictive.begin());
+  marginal_table_.clear();
+  predictive_table_.clear();
+  for (int i = old; i < wanted; ++i) {
+    marginal[i] = marginal_constant(i);
+    predictive[i] = predictive_constant(i);
+  }
+  marginal_table_ = std::move(marginal);
+  predictive_table_ = std::move(predictive);
+}
+
+double GaussianWishart::marginal_constant(int n) const {
+  if (n < static_cast<int>(marginal_table_.size())) return marginal_table_[n];
+  double total = -0.5 * n * d_ * kLogPi + 0.5 * d_ * std::log(r_ / (r_ + n)) - n * log_det_l_;
+  for (int j = 0; j < d_; ++j) total += lgamma(0.5 * (nu_ + n - j)) - lgamma(0.5 * (nu_ - j));
+  return total;
+}
+
+double GaussianWishart::predictive_constant(int n) const {
+  if (n < static_cast<int>(predictive_table_.size())) return predictive_table_[n];
+  return lgamma(0.5 * (nu_ + n + 1.0)) - lgamma(0.5 * (nu_ + n + 1.0 - d_)) - 0.5 * d_ * kLogPi +
+         0.5 * d_ * std::log((r_ + n) / (r_ + n + 1.0)) - log_det_l_;
+}
+
+std::unique_ptr<Statistics> GaussianWishart::statistics(Layout layout) const {
+  return std::make_unique<GaussianWishartStatistics>(*this, layout);
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,103 @@
+// The Gibbs sweep. A row's own cluster is scored as if the row had left it, so statistics change only when it moves.
+#include "hedgerow/kernels/gibbs.hpp"
+
+#include <numeric>
+
+#include "hedgerow/special.hpp"
+#include "simd.hpp"
+
+namespace hedgerow {
+
+void JoinWeights::reset(const Measure& measure, const Partition& partition) {
+  measure_ = &measure;
+  partition_ = &partition;
+  plain_ = measure.trivial_q();
+  stride_ = padded(partition.clusters() + 1);
+  if (plain_) {
+    log_size_.assign(stride_, 0.0);
+  } else {
+    weight_.assign(static_cast<std::size_t>(stride_) * measure.bases(), 0.0);
+    scale_.assign(stride_, 1.0);
+  }
+  for (int c = 0; c < partition.clusters(); ++c) load(c);
+}
+
+void JoinWeights::load(int c) {
+  const int m = partition_->size(c);
+  if (plain_) {
+    log_size_[c] = std::log(m - measure_->sigma()) + measure_->join_shift(0);
+    return;
+  }
+  const int R = measure_->bases();
+  scale_[c] = m - measure_->sigma();
+  std::vector<double> w(R);
+  measure_->log_basis(m, partition_->log_q(c), w.data());
+  const double total = log_sum(w.data(), R);
+  for (int r = 0; r < R; ++r) weight_[static_cast<std::size_t>(r) * stride_ + c] = std::exp(w[r] - total);
+}
+
+void JoinWeights::follow(const Partition::Moved& moved) {
+  if (stride_ != padded(partition_->clusters() + 1)) return reset(*measure_, *partition_);
+  load(moved.to);
+  if (moved.from < partition_->clusters()) load(moved.from);
+}
+
+void JoinWeights::add_to(int t, double* out) const {
+  const int k = partition_->clusters();
+  if (plain_) {
+    for (int j = 0; j < k; ++j) out[j] += log_size_[j];
+    return;
+  }
+  simd().mixed_weights(weight_.data(), scale_.data(), k, stride_, measure_->bases(), measure_->join_rate_row(t), out);
+}
+
+double JoinWeights::own(int row) const {
+  const int c = partition_->label(row);
+  const int m = partition_->size(c);
+  if (m == 1) return -kInf;
+  const int t = partition_->group(row);
+  if (plain_) return std::log(m - 1 - measure_->sigma()) + measure_->join_shift(t);
+  const int R = measure_->bases();
+  std::vector<double> without(partition_->log_q(c), partition_->log_q(c) + R);
+  for (int r = 0; r < R; ++r) without[r] -= measure_->lq(t, r);
+  return measure_->log_weight(m, partition_->log_q(c)) - measure_->log_weight(m - 1, without.data());
+}
+
+void Gibbs::sweep(State& state, const int* rows, int count) {
+  Partition& partition = state.partition;
+  Statistics& statistics = partition.statistics();
+  const std::vector<double>& log_single = partition.likelihood().log_single();
+  weights_.reset(state.measure, partition);
+  for (int i = 0; i < count; ++i) {
+    const int row = rows[i];
+    const int own = partition.label(row);
+    const int k = partition.clusters();
+    const int t = partition.group(row);
+    if (static_cast<int>(log_weight_.size()) < padded(k + 1)) log_weight_.resize(2 * padded(k + 1));
+    double* w = log_weight_.data();
+    statistics.log_predictive_front(row, k, w);
+    weights_.add_to(t, w);
+    w[own] = partition.size(own) == 1 ? -kInf : weights_.own(row) + statistics.log_predictive_without(row, own);
+    w[k] = state.measure.log_new(t) + log_single[row];
+    const double total = simd().softmax(w, k + 1);
+    const int chosen = draw_index(state.rng, w, k + 1, total);
+    if (chosen == own || (chosen == k && partition.size(own) == 1)) continue;
+    moved_ += 1.0;
+    weights_.follow(partition.move(row, chosen));
+  }
+}
+
+void Gibbs::step(State& state) {
+  moved_ = 0.0;
+  const int n = state.partition.rows();
+  if (static_cast<int>(order_.size()) != n) {
+    order_.resize(n);
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+  if (subset_ <= 0 || subset_ >= n) return sweep(state, order_.data(), n);
+  std::iota(order_.begin(), order_.end(), 0);  // the subset depends on the random numbers alone, not on history
+  for (int i = 0; i < subset_; ++i) std::swap(order_[i], order_[i + state.rng.index(n - i)]);
+  sweep(state, order_.data(), subset_);
+}
+
+}  // namespace hedgerow

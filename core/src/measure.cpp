@@ -1,0 +1,297 @@
+// Densities and updates of the prior state; formulas as in measure.hpp.
+#include "hedgerow/measure.hpp"
+
+#include <numeric>
+
+#include "hedgerow/special.hpp"
+
+namespace hedgerow {
+
+Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
+    : prior_(prior),
+      T_(prior.groups),
+      R_(prior.bases),
+      trivial_q_(prior.q.empty()),
+      log_xi_(T_, 0.0),
+      alpha_(R_, prior.alpha),
+      sigma_(prior.sigma),
+      tau_(prior.tau),
+      theta_(prior.theta) {
+  log_q_.assign(static_cast<std::size_t>(T_) * R_, 0.0);
+  for (std::size_t i = 0; i < prior.q.size(); ++i) log_q_[i] = std::log(prior.q[i]);
+  if (prior_.kind == PriorKind::py) {
+    tau_ = 1.0;
+    if (!prior_.alpha_law) alpha_[0] = std::max(theta_, 1e-3);  // first update draws it from its conditional
+  }
+  set_group_sizes(std::move(group_sizes));
+}
+
+void Measure::set_group_sizes(std::vector<int> sizes) {
+  n_t_ = std::move(sizes);
+  n_ = std::accumulate(n_t_.begin(), n_t_.end(), 0);
+  refresh();
+}
+
+void Measure::set(const double* log_xi, const double* alpha, double sigma, double tau, double theta) {
+  log_xi_.assign(log_xi, log_xi + T_);
+  alpha_.assign(alpha, alpha + R_);
+  sigma_ = sigma;
+  tau_ = tau;
+  theta_ = theta;
+  refresh();
+}
+
+// ((τ+x)^σ − τ^σ)/σ, and its limits at σ = 0 and τ = 0.
+double Measure::psi_over_alpha(double log_x, double sigma, double tau) {
+  if (tau == 0.0) return std::exp(sigma * log_x) / sigma;
+  const double l = std::log1p(std::exp(log_x - std::log(tau)));
+  if (sigma == 0.0) return l;
+  return std::exp(sigma * std::log(tau)) * std::expm1(sigma * l) / sigma;
+}
+
+void Measure::refresh() {
+  log_xi_bar_.assign(R_, -kInf);
+  log_base_.assign(R_, 0.0);
+  const double log_tau = tau_ > 0.0 ? std::log(tau_) : -kInf;
+  for (int r = 0; r < R_; ++r) {
+    for (int t = 0; t < T_; ++t)
+      if (n_t_[t] > 0) log_xi_bar_[r] = log_add(log_xi_bar_[r], lq(t, r) + log_xi_[t]);
+    log_base_[r] = log_add(log_xi_bar_[r], log_tau);
+  }
+  if (u_integrated()) log_base_[0] = 0.0;  // κ(m) = α Γ(m): the power of u + τ belongs to the integrated front factor
+  join_rate_.assign(static_cast<std::size_t>(T_) * R_, 0.0);
+  log_new_.assign(T_, -kInf);
+  for (int t = 0; t < T_; ++t)
+    for (int r = 0; r < R_; ++r) {
+      join_rate_[static_cast<std::size_t>(t) * R_ + r] = std::exp(lq(t, r) - log_base_[r]);
+      log_new_[t] = log_add(log_new_[t], std::log(alpha_[r]) + (sigma_ - 1.0) * log_base_[r] + lq(t, r));
+    }
+  log_kappa_front_ = std::log(alpha_[0]);
+}
+
+double Measure::gamma_table(int m) const {
+  constexpr int kMost = 1 << 21;
+  if (table_sigma_ != sigma_) {
+    table_.assign(2, 0.0);
+    table_sigma_ = sigma_;
+  }
+  if (m < static_cast<int>(table_.size())) return table_[m];
+  if (m >= kMost) return lgamma(m - sigma_) - lgamma(1.0 - sigma_);
+  const int old = static_cast<int>(table_.size());
+  const int wanted = std::min(kMost, std::max(m + 1, std::min(2 * old, n_ + 2)));
+  table_.resize(wanted);
+  const double base = lgamma(1.0 - sigma_);
+  for (int i = old; i < wanted; ++i) table_[i] = lgamma(i - sigma_) - base;
+  return table_[m];
+}
+
+double Measure::log_weight(int m, const double* lq) const {
+  if (R_ == 1) return log_kappa(m) + (trivial_q_ ? 0.0 : lq[0]);
+  double stack[64];
+  std::vector<double> heap;
+  double* terms = stack;
+  if (R_ > 64) {
+    heap.resize(R_);
+    terms = heap.data();
+  }
+  log_basis(m, lq, terms);
+  return log_sum(terms, R_);
+}
+
+void Measure::log_basis(int m, const double* lq, double* out) const {
+  const double shared = gamma_table(m);
+  for (int r = 0; r < R_; ++r) out[r] = std::log(alpha_[r]) + shared - (m - sigma_) * log_base_[r] + (lq ? lq[r] : 0.0);
+}
+
+double Measure::log_front() const {
+  if (u_integrated()) return lgamma(alpha_[0]) - lgamma(alpha_[0] + n_);
+  double total = 0.0;
+  for (int t = 0; t < T_; ++t)
+    if (n_t_[t] > 0) total += (n_t_[t] - 1) * log_xi_[t] - lgamma(n_t_[t]);
+  for (int r = 0; r < R_; ++r) total -= alpha_[r] * psi_over_alpha(log_xi_bar_[r], sigma_, tau_);
+  return total;
+}
+
+static double log_pitman_yor(const std::vector<int>& sizes, int n, double theta, double sigma) {
+  double total = lgamma(theta + 1.0) - lgamma(theta + n) - static_cast<double>(sizes.size()) * lgamma(1.0 - sigma);
+  for (std::size_t k = 1; k < sizes.size(); ++k) total += std::log(theta + sigma * static_cast<double>(k));
+  for (int m : sizes) total += lgamma(m - sigma);
+  return total;
+}
+
+double Measure::log_partition(const std::vector<int>& sizes, const std::vector<double>& log_q) const {
+  if (prior_.kind == PriorKind::py) return log_pitman_yor(sizes, n_, theta_, sigma_);
+  double total = log_front();
+  for (std::size_t c = 0; c < sizes.size(); ++c) total += log_weight(sizes[c], trivial_q_ ? nullptr : &log_q[c * R_]);
+  return total;
+}
+
+Measure::Predictive Measure::predictive(int clusters) const {
+  const double n = n_, K = clusters;
+  double join;
+  if (prior_.kind == PriorKind::py) {
+    join = 1.0 / (theta_ + n);
+  } else if (sigma_ == 0.0) {
+    join = 1.0 / (alpha_[0] + n);
+  } else if (tau_ == 0.0) {
+    join = 1.0 / n;
+  } else {
+    // Trapezoid rule on v = log u around the mode: the integrand is smooth and falls off fast on both sides.
+    const double log_tau = std::log(tau_);
+    auto log_density = [&](double v) {
+      return n * v - alpha_[0] * psi_over_alpha(v, sigma_, tau_) - (n - sigma_ * K) * log_add(v, log_tau);
+    };
+    auto slope = [&](double v) {
+      const double share = 1.0 / (1.0 + std::exp(log_tau - v));  // u/(u+τ)
+      return n - alpha_[0] * share * std::exp(sigma_ * log_add(v, log_tau)) - (n - sigma_ * K) * share;
+    };
+    double low = -700.0, high = 700.0;
+    for (int i = 0; i < 80; ++i) (slope(0.5 * (low + high)) > 0.0 ? low : high) = 0.5 * (low + high);
+    const double mode = 0.5 * (low + high), top = log_density(mode);
+    auto reach = [&](double sign) {
+      double step = 1e-3;
+      while (log_density(mode + sign * step) > top - 40.0 && step < 600.0) step *= 1.25;
+      return step;
+    };
+    const double left = mode - reach(-1.0), right = mode + reach(1.0);
+    constexpr int kNodes = 400;
+    double mass = 0.0, sum = 0.0;
+    for (int i = 0; i <= kNodes; ++i) {
+      const double v = left + (right - left) * i / kNodes;
+      const double w = std::exp(log_density(v) - top);
+      mass += w;
+      sum += w / (n * (1.0 + std::exp(log_tau - v)));
+    }
+    join = sum / mass;
+  }
+  return {join, std::max(0.0, 1.0 - join * (n - sigma_ * K))};
+}
+
+// z_c for every cluster given everything else; with one basis measure there is nothing to draw.
+std::vector<int> Measure::draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const {
+  std::vector<int> z(sizes.size(), 0);
+  if (R_ == 1) return z;
+  std::vector<double> w(R_);
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    log_basis(sizes[c], &log_q[c * R_], w.data());
+    const double top = *std::max_element(w.begin(), w.end());
+    double total = 0.0;
+    for (double& x : w) total += x = std::exp(x - top);
+    z[c] = draw_index(rng, w.data(), R_, total);
+  }
+  return z;
+}
+
+// Pitman–Yor: everything has a closed form given the partition. u = G_n/G_θ, then α | u ~ Gamma(θ/σ + K, (1+u)^σ/σ).
+void Measure::update_pitman_yor(Rng& rng, const std::vector<int>& sizes) {
+  log_xi_[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(theta_);
+  const double log_1u = log_add(0.0, log_xi_[0]);
+  const double shape = theta_ / sigma_ + static_cast<double>(sizes.size());
+  alpha_[0] = std::exp(rng.log_gamma_variate(shape) + std::log(sigma_) - sigma_ * log_1u);
+  refresh();
+}
+
+void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) {
+  if (prior_.kind == PriorKind::py) return update_pitman_yor(rng, sizes);
+  if (u_integrated()) {
+    log_xi_[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(alpha_[0]) + std::log(tau_);
+    return;
+  }
+  if (T_ == 1 && R_ == 1 && trivial_q_ && tau_ == 0.0) {  // stable: u^σ ~ Gamma(K, α/σ)
+    log_xi_[0] = (rng.log_gamma_variate(static_cast<double>(sizes.size())) - std::log(alpha_[0] / sigma_)) / sigma_;
+    return refresh();
+  }
+  const std::vector<int> z = draw_bases(rng, sizes, log_q);
+  std::vector<double> mass(R_, 0.0);  // Σ_{c: z_c = r} (|c| − σ)
+  for (std::size_t c = 0; c < sizes.size(); ++c) mass[z[c]] += sizes[c] - sigma_;
+  const double log_tau = tau_ > 0.0 ? std::log(tau_) : -kInf;
+  std::vector<double> rest(R_);
+  for (int t = 0; t < T_; ++t) {
+    if (n_t_[t] == 0) continue;
+    for (int r = 0; r < R_; ++r) {
+      rest[r] = -kInf;
+      for (int s = 0; s < T_; ++s)
+        if (s != t && n_t_[s] > 0) rest[r] = log_add(rest[r], lq(s, r) + log_xi_[s]);
+    }
+    auto log_density = [&](double v) {
+      double total = n_t_[t] * v;
+      for (int r = 0; r < R_; ++r) {
+        const double x = log_add(rest[r], lq(t, r) + v);
+        total -= alpha_[r] * psi_over_alpha(x, sigma_, tau_) + mass[r] * log_add(x, log_tau);
+      }
+      return total;
+    };
+    log_xi_[t] = slice_update(rng, log_xi_[t], 1.0, log_density);
+  }
+  refresh();
+}
+
+void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) {
+  const double K = static_cast<double>(sizes.size());
+  if (prior_.kind == PriorKind::py) {
+    if (prior_.theta_law) {
+      const Law law = *prior_.theta_law;
+      const double v = slice_update(rng, std::log(theta_), 1.0, [&](double x) {
+        return law.a * x - law.b * std::exp(x) + log_pitman_yor(sizes, n_, std::exp(x), sigma_);
+      });
+      theta_ = std::exp(v);
+    }
+    if (prior_.sigma_law) {
+      const Law law = *prior_.sigma_law;
+      const double v = slice_update(rng, std::log(sigma_ / (1.0 - sigma_)), 1.0, [&](double x) {
+        const double s = 1.0 / (1.0 + std::exp(-x));
+        if (s <= 0.0 || s >= 1.0) return -kInf;
+        return law.a * std::log(s) + law.b * std::log1p(-s) + log_pitman_yor(sizes, n_, theta_, s);
+      });
+      sigma_ = 1.0 / (1.0 + std::exp(-v));
+    }
+    return update_pitman_yor(rng, sizes);
+  }
+  if (!prior_.alpha_law && !prior_.sigma_law && !prior_.tau_law) return;
+  if (u_integrated()) {  // Escobar and West's auxiliary variable is this u
+    const double log_u = rng.log_gamma_variate(n_) - rng.log_gamma_variate(alpha_[0]) + std::log(tau_);
+    log_xi_[0] = log_u;
+    alpha_[0] = rng.gamma(prior_.alpha_law->a + K, prior_.alpha_law->b + psi_over_alpha(log_u, 0.0, tau_));
+    return refresh();
+  }
+  const std::vector<int> z = draw_bases(rng, sizes, log_q);
+  std::vector<double> count(R_, 0.0), mass(R_, 0.0);
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    count[z[c]] += 1.0;
+    mass[z[c]] += sizes[c];
+  }
+  if (prior_.alpha_law) {
+    const Law law = *prior_.alpha_law;
+    for (int r = 0; r < R_; ++r)
+      alpha_[r] = std::exp(rng.log_gamma_variate(law.a + count[r]) -
+                           std::log(law.b + psi_over_alpha(log_xi_bar_[r], sigma_, tau_)));
+  }
+  auto shared = [&](double sigma, double tau) {  // −Σ ψ_r − Σ_c (|c|−σ) log(ξ̄+τ)
+    const double log_tau = tau > 0.0 ? std::log(tau) : -kInf;
+    double total = 0.0;
+    for (int r = 0; r < R_; ++r)
+      total -= alpha_[r] * psi_over_alpha(log_xi_bar_[r], sigma, tau) +
+               (mass[r] - sigma * count[r]) * log_add(log_xi_bar_[r], log_tau);
+    return total;
+  };
+  if (prior_.sigma_law) {
+    const Law law = *prior_.sigma_law;
+    const double v = slice_update(rng, std::log(sigma_ / (1.0 - sigma_)), 1.0, [&](double x) {
+      const double s = 1.0 / (1.0 + std::exp(-x));
+      if (s < 1e-12 || s > 1.0 - 1e-12) return -kInf;
+      double total = law.a * std::log(s) + law.b * std::log1p(-s) + shared(s, tau_) - K * lgamma(1.0 - s);
+      for (int m : sizes) total += lgamma(m - s);
+      return total;
+    });
+    sigma_ = 1.0 / (1.0 + std::exp(-v));
+  }
+  if (prior_.tau_law) {
+    const Law law = *prior_.tau_law;
+    const double v = slice_update(rng, std::log(tau_), 1.0,
+                                  [&](double x) { return law.a * x - law.b * std::exp(x) + shared(sigma_, std::exp(x)); });
+    tau_ = std::exp(v);
+  }
+  refresh();
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,387 @@
+// Counts of clusters, in two layouts: one column-major table for row-against-all-clusters work, and one sparse
+// vector per slot for trees.
+#include "hedgerow/likelihoods/multinomial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/special.hpp"
+#include "simd.hpp"
+
+namespace hedgerow {
+namespace {
+
+constexpr std::int64_t kTable = 1 << 16;
+using Cell = Multinomial::Cell;
+
+// What both layouts share: tokens, coefficient and Σ_w lnΓ(β+n_w) − lnΓ(β) per slot.
+struct Totals {
+  double tokens = 0.0, coefficient = 0.0, rising = 0.0;
+};
+
+// counts_[column · capacity + slot]: the K counts of one word lie together, so a row is scored against all clusters by
+// streaming over its words.
+class MultinomialTable final : public Statistics {
+ public:
+  explicit MultinomialTable(const Multinomial& family) : f_(family) {
+    // Factors multiplied before a logarithm is taken: their product must stay inside the range of doubles.
+    const double widest = std::max({std::abs(std::log10(f_.beta())), std::log10(f_.beta() + static_cast<double>(f_.grand_total()) + 1.0), 1.0});
+    factors_ = std::max(1, static_cast<int>(280.0 / widest));
+  }
+
+  int slots() const override { return capacity_; }
+
+  void reserve(int slots) override {
+    if (slots <= capacity_) return;
+    const int grown = padded(std::max({slots, capacity_ + capacity_ / 2, 16}));
+    AlignedVector<std::int32_t> counts(static_cast<std::size_t>(grown) * f_.columns(), 0);
+    for (int w = 0; w < f_.columns(); ++w)
+      std::copy_n(counts_.begin() + static_cast<std::ptrdiff_t>(w) * capacity_, capacity_, counts.begin() + static_cast<std::ptrdiff_t>(w) * grown);
+    counts_ = std::move(counts);
+    totals_.resize(grown);
+    capacity_ = grown;
+  }
+
+  void clear(int slot) override {
+    if (totals_[slot].tokens > 0.0)
+      for (int w = 0; w < f_.columns(); ++w) at(w, slot) = 0;
+    totals_[slot] = {};
+  }
+
+  void reset(int wanted) override {
+    if (capacity_ > 4 * padded(wanted)) {
+      capacity_ = 0;
+      counts_ = {};
+      totals_.clear();
+    }
+    reserve(wanted);
+    std::fill(counts_.begin(), counts_.end(), 0);
+    std::fill(totals_.begin(), totals_.end(), Totals{});
+  }
+
+  void copy(int slot, int from) override {
+    for (int w = 0; w < f_.columns(); ++w) at(w, slot) = at(w, from);
+    totals_[slot] = totals_[from];
+  }
+
+  void add(int slot, int row) override {
+    Totals& t = totals_[slot];
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) {
+      std::int32_t& n = at(c->column, slot);
+      t.rising += f_.log_rising(n + c->count) - f_.log_rising(n);
+      n += c->count;
+    }
+    t.tokens += static_cast<double>(f_.total(row));
+    t.coefficient += f_.coefficient(row);
+  }
+
+  bool remove(int slot, int row) override {
+    Totals& t = totals_[slot];
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) {
+      std::int32_t& n = at(c->column, slot);
+      t.rising -= f_.log_rising(n) - f_.log_rising(n - c->count);
+      n -= c->count;
+    }
+    t.tokens -= static_cast<double>(f_.total(row));
+    t.coefficient -= f_.coefficient(row);
+    return true;
+  }
+
+  void merge(int slot, int other) override {
+    Totals& t = totals_[slot];
+    for (int w = 0; w < f_.columns(); ++w) {
+      const std::int32_t o = at(w, other);
+      if (o == 0) continue;
+      std::int32_t& n = at(w, slot);
+      t.rising += f_.log_rising(n + o) - f_.log_rising(n);
+      n += o;
+    }
+    t.tokens += totals_[other].tokens;
+    t.coefficient += totals_[other].coefficient;
+  }
+
+  double log_marginal(int slot) override {
+    const Totals& t = totals_[slot];
+    return t.coefficient + t.rising + f_.log_normaliser(t.tokens);
+  }
+
+  double log_predictive(int row, int slot) override {
+    double total = f_.coefficient(row);
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) {
+      const std::int32_t n = at(c->column, slot);
+      total += f_.log_rising(n + c->count) - f_.log_rising(n);
+    }
+    return total + normaliser_step(totals_[slot].tokens, row);
+  }
+
+  double log_predictive_without(int row, int slot) override {
+    double total = f_.coefficient(row);
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) {
+      const std::int32_t n = at(c->column, slot);
+      total += f_.log_rising(n) - f_.log_rising(n - c->count);
+    }
+    return total + normaliser_step(totals_[slot].tokens - static_cast<double>(f_.total(row)), row);
+  }
+
+  void log_predictive_front(int row, int k, double* out) override {
+    const int width = padded(k);
+    acc_.assign(width, 1.0);
+    for (int j = 0; j < width; ++j) out[j] = 0.0;
+    int held = 0;
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) {
+      const std::int32_t* cells = &counts_[static_cast<std::size_t>(c->column) * capacity_];
+      if (c->count > 12) {
+        for (int j = 0; j < k; ++j) out[j] += f_.log_rising(cells[j] + c->count) - f_.log_rising(cells[j]);
+        continue;
+      }
+      if (held + c->count > factors_) {
+        simd().flush_log(acc_.data(), width, out);
+        held = 0;
+      }
+      simd().rising_product(cells, width, f_.beta(), c->count, acc_.data());
+      held += c->count;
+    }
+    simd().flush_log(acc_.data(), width, out);
+    const double coefficient = f_.coefficient(row);
+    for (int j = 0; j < k; ++j) out[j] += coefficient + normaliser_step(totals_[j].tokens, row);
+  }
+
+  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+    std::vector<std::pair<int, std::int32_t>> cells;
+    for (int w = 0; w < f_.columns(); ++w)
+      if (const std::int32_t n = at(w, slot); n > 0) cells.emplace_back(w, n);
+    const Totals& t = totals_[slot];
+    for (int i = 0; i < k; ++i) out[i] = t.coefficient + totals_[others[i]].coefficient + totals_[others[i]].rising;
+    for (const auto& [w, n] : cells) {
+      const std::int32_t* row = &counts_[static_cast<std::size_t>(w) * capacity_];
+      for (int i = 0; i < k; ++i) out[i] += f_.log_rising(row[others[i]] + n) - f_.log_rising(row[others[i]]);
+    }
+    for (int i = 0; i < k; ++i) out[i] += f_.log_normaliser(t.tokens + totals_[others[i]].tokens);
+  }
+
+ private:
+  std::int32_t& at(int w, int slot) { return counts_[static_cast<std::size_t>(w) * capacity_ + slot]; }
+  double normaliser_step(double tokens, int row) const {
+    return f_.log_normaliser(tokens + static_cast<double>(f_.total(row))) - f_.log_normaliser(tokens);
+  }
+
+  const Multinomial& f_;
+  int capacity_ = 0, factors_;
+  AlignedVector<std::int32_t> counts_;
+  AlignedVector<double> acc_;
+  std::vector<Totals> totals_;
+};
+
+// One vector per slot: sorted cells while they are few, a dense array once they are many.
+class MultinomialNodes final : public Statistics {
+ public:
+  explicit MultinomialNodes(const Multinomial& family) : f_(family) {}
+
+  int slots() const override { return static_cast<int>(nodes_.size()); }
+  void reserve(int slots) override {
+    if (slots <= this->slots()) return;
+    nodes_.resize(std::max(slots, std::min(2 * this->slots(), this->slots() + (1 << 20))));
+  }
+  void clear(int slot) override { nodes_[slot] = {}; }
+  void copy(int slot, int from) override { nodes_[slot] = nodes_[from]; }
+
+  void add(int slot, int row) override {
+    Node& node = nodes_[slot];
+    combine(node, f_.begin(row), f_.end(row));
+    node.totals.tokens += static_cast<double>(f_.total(row));
+    node.totals.coefficient += f_.coefficient(row);
+  }
+
+  bool remove(int slot, int row) override {
+    Node& node = nodes_[slot];
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) {
+      std::int32_t& n = *find(node, c->column);
+      node.totals.rising -= f_.log_rising(n) - f_.log_rising(n - c->count);
+      n -= c->count;
+    }
+    if (node.dense.empty()) std::erase_if(node.cells, [](const Cell& c) { return c.count == 0; });
+    node.totals.tokens -= static_cast<double>(f_.total(row));
+    node.totals.coefficient -= f_.coefficient(row);
+    return true;
+  }
+
+  void merge(int slot, int other) override {
+    Node& node = nodes_[slot];
+    const Node& o = nodes_[other];
+    if (o.dense.empty()) {
+      combine(node, o.cells.data(), o.cells.data() + o.cells.size());
+    } else {
+      spread(node);
+      for (int w = 0; w < f_.columns(); ++w) {
+        if (o.dense[w] == 0) continue;
+        node.totals.rising += f_.log_rising(node.dense[w] + o.dense[w]) - f_.log_rising(node.dense[w]);
+        node.dense[w] += o.dense[w];
+      }
+    }
+    node.totals.tokens += o.totals.tokens;
+    node.totals.coefficient += o.totals.coefficient;
+  }
+
+  double log_marginal(int slot) override {
+    const Totals& t = nodes_[slot].totals;
+    return t.coefficient + t.rising + f_.log_normaliser(t.tokens);
+  }
+
+  double log_predictive(int row, int slot) override {
+    const Node& node = nodes_[slot];
+    double total = f_.coefficient(row) + rise(node, f_.begin(row), f_.end(row));
+    const double tokens = node.totals.tokens;
+    return total + f_.log_normaliser(tokens + static_cast<double>(f_.total(row))) - f_.log_normaliser(tokens);
+  }
+
+  double log_predictive_without(int row, int slot) override {
+    Node& node = nodes_[slot];
+    double total = f_.coefficient(row);
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) {
+      const std::int32_t n = *find(node, c->column);
+      total += f_.log_rising(n) - f_.log_rising(n - c->count);
+    }
+    const double tokens = node.totals.tokens - static_cast<double>(f_.total(row));
+    return total + f_.log_normaliser(node.totals.tokens) - f_.log_normaliser(tokens);
+  }
+
+  void log_predictive_front(int row, int k, double* out) override {
+    for (int s = 0; s < k; ++s) out[s] = log_predictive(row, s);
+  }
+
+  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+    const Node& a = nodes_[slot];
+    for (int i = 0; i < k; ++i) {
+      const Node& b = nodes_[others[i]];
+      // Walk over the shorter list, look up in the longer.
+      const bool walk_a = a.dense.empty() && (!b.dense.empty() || a.cells.size() <= b.cells.size());
+      double rising;
+      if (walk_a) {
+        rising = b.totals.rising + rise(b, a.cells.data(), a.cells.data() + a.cells.size());
+      } else if (b.dense.empty()) {
+        rising = a.totals.rising + rise(a, b.cells.data(), b.cells.data() + b.cells.size());
+      } else {
+        rising = a.totals.rising;
+        for (int w = 0; w < f_.columns(); ++w)
+          if (b.dense[w] > 0) rising += f_.log_rising(a.dense[w] + b.dense[w]) - f_.log_rising(a.dense[w]);
+      }
+      out[i] = a.totals.coefficient + b.totals.coefficient + rising + f_.log_normaliser(a.totals.tokens + b.totals.tokens);
+    }
+  }
+
+ private:
+  struct Node {
+    Totals totals;
+    std::vector<Cell> cells;
+    std::vector<std::int32_t> dense;
+  };
+
+  std::int32_t* find(Node& node, std::int32_t column) {
+    if (!node.dense.empty()) return &node.dense[column];
+    return &std::lower_bound(node.cells.begin(), node.cells.end(), column, before)->count;
+  }
+  static bool before(const Cell& c, std::int32_t column) { return c.column < column; }
+
+  void spread(Node& node) const {
+    if (!node.dense.empty()) return;
+    node.dense.assign(f_.columns(), 0);
+    for (const Cell& c : node.cells) node.dense[c.column] = c.count;
+    std::vector<Cell>().swap(node.cells);
+  }
+
+  // Σ over the given cells of what they add to the node's lnΓ sum.
+  double rise(const Node& node, const Cell* first, const Cell* last) const {
+    double total = 0.0;
+    if (!node.dense.empty()) {
+      for (; first != last; ++first) {
+        const std::int32_t n = node.dense[first->column];
+        total += f_.log_rising(n + first->count) - f_.log_rising(n);
+      }
+      return total;
+    }
+    auto it = node.cells.begin();
+    for (; first != last; ++first) {
+      it = std::lower_bound(it, node.cells.end(), first->column, before);
+      const std::int32_t n = it != node.cells.end() && it->column == first->column ? it->count : 0;
+      total += f_.log_rising(n + first->count) - f_.log_rising(n);
+    }
+    return total;
+  }
+
+  void combine(Node& node, const Cell* first, const Cell* last) {
+    node.totals.rising += rise(node, first, last);
+    if (node.dense.empty() && 4 * (node.cells.size() + (last - first)) > static_cast<std::size_t>(f_.columns())) spread(node);
+    if (!node.dense.empty()) {
+      for (; first != last; ++first) node.dense[first->column] += first->count;
+      return;
+    }
+    merged_.clear();
+    auto it = node.cells.begin();
+    for (; first != last; ++first) {
+      while (it != node.cells.end() && it->column < first->column) merged_.push_back(*it++);
+      Cell cell = *first;
+      if (it != node.cells.end() && it->column == cell.column) cell.count += (it++)->count;
+      merged_.push_back(cell);
+    }
+    merged_.insert(merged_.end(), it, node.cells.end());
+    node.cells = merged_;
+  }
+
+  const Multinomial& f_;
+  std::vector<Node> nodes_;
+  std::vector<Cell> merged_;
+};
+
+}  // namespace
+
+Multinomial::Multinomial(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n, int columns, double beta)
+    : columns_(columns), beta_(beta), log_gamma_beta_(lgamma(beta)), log_gamma_total_(lgamma(beta * columns)) {
+  append(indptr, indices, counts, n);
+}
+
+void Multinomial::append(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n) {
+  const int old = rows();
+  for (int i = 0; i < n; ++i) {
+    std::int64_t total = 0;
+    double logs = 0.0;
+    for (std::int64_t k = indptr[i]; k < indptr[i + 1]; ++k) {
+      const auto count = static_cast<std::int64_t>(counts[k]);
+      cells_.push_back({indices[k], static_cast<std::int32_t>(count)});
+      total += count;
+      logs += lgamma(static_cast<double>(count) + 1.0);
+    }
+    start_.push_back(static_cast<std::int64_t>(cells_.size()));
+    totals_.push_back(total);
+    coefficients_.push_back(lgamma(static_cast<double>(total) + 1.0) - logs);
+    grand_total_ += total;
+  }
+  if (grand_total_ > 2000000000) throw std::invalid_argument("the counts must sum to less than 2e9");
+  const std::int64_t wanted = std::min(kTable, grand_total_ + 2);
+  const std::vector<double> kept = std::move(table_);
+  std::vector<double> grown(kept);
+  table_.clear();
+  for (auto c = static_cast<std::int64_t>(grown.size()); c < wanted; ++c) grown.push_back(log_rising(c));
+  table_ = std::move(grown);
+  log_single_.resize(rows());
+  for (int i = old; i < rows(); ++i) {
+    double value = coefficients_[i] + log_normaliser(static_cast<double>(totals_[i]));
+    for (const Cell* c = begin(i); c != end(i); ++c) value += log_rising(c->count);
+    log_single_[i] = value;
+  }
+}
+
+double Multinomial::log_rising(std::int64_t c) const {
+  if (c < static_cast<std::int64_t>(table_.size())) return table_[c];
+  return lgamma(beta_ + static_cast<double>(c)) - log_gamma_beta_;
+}
+
+double Multinomial::log_normaliser(double tokens) const { return log_gamma_total_ - lgamma(beta_ * columns_ + tokens); }
+
+std::unique_ptr<Statistics> Multinomial::statistics(Layout layout) const {
+  if (layout == Layout::clusters) return std::make_unique<MultinomialTable>(*this);
+  return std::make_unique<MultinomialNodes>(*this);
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,47 @@
+// Predictive densities of new rows under one draw.
+#include "hedgerow/predictive.hpp"
+
+#include <cmath>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/special.hpp"
+
+namespace hedgerow {
+
+void predictive(State& state, int n_old, const std::vector<int>& new_groups, double* out) {
+  Partition& partition = state.partition;
+  const Likelihood& likelihood = partition.likelihood();
+  const Measure& measure = state.measure;
+  const int k = partition.clusters(), n_new = likelihood.rows() - n_old;
+  AlignedVector<double> row_out(padded(k + 1));
+  std::vector<double> log_join(k);
+  double log_fresh = 0.0;
+  JoinWeights weights;
+  const bool plain = measure.trivial_q();
+  if (plain) {
+    const Measure::Predictive p = measure.predictive(k);
+    for (int c = 0; c < k; ++c) log_join[c] = std::log(partition.size(c) - measure.sigma()) + std::log(p.join);
+    log_fresh = std::log(p.fresh);
+  } else {
+    weights.reset(measure, partition);
+  }
+  for (int i = 0; i < n_new; ++i) {
+    const int row = n_old + i;
+    partition.statistics().log_predictive_front(row, k, row_out.data());
+    double* o = out + static_cast<std::size_t>(i) * (k + 1);
+    if (plain) {
+      for (int c = 0; c < k; ++c) o[c] = row_out[c] + log_join[c];
+      o[k] = log_fresh + likelihood.log_single()[row];
+      continue;
+    }
+    const int t = new_groups.empty() ? 0 : new_groups[i];
+    AlignedVector<double> prior(padded(k + 1), 0.0);
+    weights.add_to(t, prior.data());
+    prior[k] = measure.log_new(t);
+    const double total = log_sum(prior.data(), k + 1);
+    for (int c = 0; c < k; ++c) o[c] = row_out[c] + prior[c] - total;
+    o[k] = prior[k] - total + likelihood.log_single()[row];
+  }
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,35 @@
+// The hot loops, as function pointers chosen once for this machine.
+//
+// Panels are blocked structure-of-arrays: block b of 8 clusters stores field f at panel[(b * fields + f) * 8 + lane].
+#pragma once
+
+#include <cstdint>
+
+namespace hedgerow {
+
+inline constexpr int kLanes = 8;
+
+struct Simd {
+  const char* name;
+  // Gaussian–Wishart: out = c0 − e·log(1 + g·(x−m)ᵀP(x−m)). Fields: m[d], P[d(d+1)/2] (off-diagonals doubled), g, e, c0.
+  void (*gw_predictive)(const double* panel, int blocks, int d, const double* x, double* out);
+  // log|I + S_a + S_b + w1 δδᵀ + w2 m mᵀ| for every lane b. Fields: n, mean[d], S[d(d+1)/2].
+  void (*gw_merged_logdet)(const double* panel, int blocks, int d, double r, const double* a, double* work, double* out);
+  // Diagonal Gaussian: out = Σ_j c_j − e_j·log(1 + g_j (x_j−m_j)²) over observed columns. Fields: m[d], g[d], e[d], c[d].
+  void (*gd_predictive)(const double* panel, int blocks, int d, const double* x, const int* observed, int count, double* out);
+  // The same when e does not depend on the column: logs of products. Fields as above; c[0] holds the sum of the constants.
+  void (*gd_predictive_even)(const double* panel, int blocks, int d, const double* x, double* out);
+  // acc[j] *= Π_{i<count} (beta + cells[j] + i), j < k (k padded to a multiple of 8).
+  void (*rising_product)(const std::int32_t* cells, int k, double beta, int count, double* acc);
+  // out[j] += log(acc[j]); acc[j] = 1.
+  void (*flush_log)(double* acc, int k, double* out);
+  // x[j] = exp(x[j] − max); returns the sum. k need not be padded.
+  double (*softmax)(double* x, int k);
+  // out[j] += log(scale[j] · Σ_r weight[r·stride + j]·b[r]).
+  void (*mixed_weights)(const double* weight, const double* scale, int k, int stride, int R, const double* b, double* out);
+};
+
+const Simd& simd();                    // the best for this machine; HEDGEROW_ISA=baseline|avx2|avx512 overrides
+const Simd* simd_named(const char* name);  // nullptr when this machine lacks it
+
+}  // namespace hedgerow

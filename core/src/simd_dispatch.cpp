@@ -1,0 +1,47 @@
+// Picks the widest instruction set this machine has, once.
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "simd.hpp"
+
+namespace hedgerow {
+namespace baseline {
+const Simd& table();
+}
+#ifdef HEDGEROW_X86
+namespace avx2 {
+const Simd& table();
+}
+namespace avx512 {
+const Simd& table();
+}
+#endif
+
+const Simd* simd_named(const char* name) {
+  if (std::strcmp(name, "baseline") == 0) return &baseline::table();
+#ifdef HEDGEROW_X86
+  __builtin_cpu_init();
+  if (std::strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &avx2::table();
+  if (std::strcmp(name, "avx512") == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    return &avx512::table();
+#endif
+  return nullptr;
+}
+
+static const Simd& choose() {
+  if (const char* wanted = std::getenv("HEDGEROW_ISA"))
+    if (const Simd* found = simd_named(wanted)) return *found;
+  for (const char* name : {"avx512", "avx2"})
+    if (const Simd* found = simd_named(name)) return *found;
+  return baseline::table();
+}
+
+const Simd& simd() {
+  static const Simd& chosen = choose();
+  return chosen;
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,53 @@
+"""The house's one form of error: which parameter, what it must be, what it was.
+
+>>> require(False, "NGG", "sigma", 1.2, "lie in [0, 1)")
+Traceback (most recent call last):
+    ...
+hedgerow.errors.ParameterError: NGG(sigma=1.2): sigma must lie in [0, 1). Got 1.2.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+__all__ = ["MissingExtraError", "ParameterError", "need_extra", "require"]
+
+
+class ParameterError(ValueError):
+    """A parameter or a data set that the called object cannot accept."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is needed for this call and is not installed."""
+
+
+def require(condition: bool, owner: str, name: str, value: object, requirement: str) -> None:
+    """Raise `ParameterError` in the house's form unless `condition` holds.
+
+    `requirement` completes the sentence "<name> must ...".
+    """
+    if condition:
+        return
+    shown = _show(value)
+    raise ParameterError(f"{owner}({name}={shown}): {name} must {requirement}. Got {shown}.")
+
+
+def need_extra(module: str, extra: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"This needs {module.partition('.')[0]}, which is not installed. "
+            f"Install it with: pip install 'hedgerow[{extra}]'"
+        ) from error
+
+
+def _show(value: object) -> str:
+    """A short text for any value; arrays by shape and type, never their contents."""
+    shape = getattr(value, "shape", None)
+    if shape is not None and shape != ():
+        return f"<{type(value).__name__} of shape {tuple(shape)}, dtype {getattr(value, 'dtype', '?')}>"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
