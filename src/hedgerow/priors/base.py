@@ -1,0 +1,154 @@
+"""What every prior is: a frozen value object that knows the law of a random partition.
+
+A prior's hyper-parameters are its dataclass fields, each a number (fixed) or a law (sampled). The symbols and
+formulas are those of `hedgerow.reference.prior`, which does the arithmetic.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow import _core
+from hedgerow.errors import ParameterError, require
+from hedgerow.priors.laws import Beta, Gamma, Law, positive_number, real_number
+
+__all__ = ["Prior", "PriorDraw"]
+
+Labels = NDArray[np.int32]
+
+
+class PriorDraw(NamedTuple):
+    """One draw of everything the prior speaks of."""
+
+    labels: Labels
+    u: float
+    values: dict[str, float]
+
+
+class Prior(ABC):
+    """The law of a random partition, with its hyper-parameters and its auxiliary variable u."""
+
+    u_integrates: ClassVar[bool]
+    """Whether p(Π) has a closed form, with u integrated out."""
+
+    def values(self) -> dict[str, float]:
+        """Starting values of all hyper-parameters: the number, or the law's mean."""
+        given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {name: value.mean if isinstance(value, (Gamma, Beta)) else value for name, value in given}
+
+    def laws(self) -> dict[str, Law]:
+        """The hyper-parameters that are sampled, with their laws."""
+        given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {name: value for name, value in given if isinstance(value, (Gamma, Beta))}
+
+    def log_partition(self, sizes: ArrayLike, u: ArrayLike | None = None, **values: ArrayLike) -> Any:
+        """Log p(Π, u | values) of a partition with these cluster sizes; log p(Π | values) when u is None.
+
+        `values` override the starting values by name. Only priors with `u_integrates` have the closed form
+        that u=None asks for. u and the values may be arrays that broadcast; the answer is then an array.
+        """
+        owner = type(self).__name__
+        counts = _checked_sizes(owner, sizes)
+        complete: dict[str, Any] = dict(self.values())
+        for name, value in values.items():
+            if name not in complete:
+                raise ParameterError(
+                    f"{owner}.log_partition({name}=...): {owner} has no {name}, only {', '.join(complete)}."
+                )
+            complete[name] = value
+        if u is None:
+            if not self.u_integrates:
+                raise ParameterError(
+                    f"{owner}.log_partition(u=None): u must be a number, as {owner} has no closed form with "
+                    f"u integrated out. Got None."
+                )
+            result = self._log_integrated(counts, complete)
+        else:
+            require(bool(np.all(np.asarray(u, float) > 0)), f"{owner}.log_partition", "u", u, "be above 0")
+            result = self._log_joint(counts, u, complete)
+        return float(result) if np.ndim(result) == 0 else result
+
+    def expected_clusters(self, n: int) -> float:
+        """The expected number of clusters among n points, u and the sampled hyper-parameters integrated
+        out."""
+        return self._expected_clusters(_checked_n(type(self).__name__, "expected_clusters", n))
+
+    def sample_partition(self, n: int, seed: int | Generator | None = None) -> Labels:
+        """Canonical labels of a random partition of n points, hyper-parameters drawn from their laws
+        first."""
+        return self.sample_joint(n, seed).labels
+
+    def sample_joint(self, n: int, seed: int | Generator | None = None) -> PriorDraw:
+        """An exact draw of (partition, u, hyper-parameters) for n points."""
+        n = _checked_n(type(self).__name__, "sample_joint", n)
+        rng = np.random.default_rng(seed)
+        values = self.values() | {name: law.sample(rng) for name, law in self.laws().items()}
+        labels, u = self._sample(n, values, rng)
+        return PriorDraw(labels, u, values)
+
+    @abstractmethod
+    def to_core(self) -> _core.Prior:
+        """The same prior for the compiled core."""
+
+    @abstractmethod
+    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
+        """Log p(Π, u | values)."""
+
+    def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
+        """Log p(Π | values), for priors with `u_integrates`."""
+        raise TypeError(f"{type(self).__name__} sets u_integrates without a closed form")
+
+    @abstractmethod
+    def _expected_clusters(self, n: int) -> float:
+        """See `expected_clusters`; n is checked."""
+
+    @abstractmethod
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
+        """Draw (labels, u) given the hyper-parameters."""
+
+    def _positive(self, name: str) -> None:
+        """Check a field that is a positive number or a Gamma law."""
+        value = getattr(self, name)
+        owner = type(self).__name__
+        if isinstance(value, Gamma):
+            return
+        require(not isinstance(value, Beta), owner, name, value, "be a number above 0 or a Gamma law")
+        object.__setattr__(self, name, positive_number(owner, name, value))
+
+    def _fraction(self, name: str, *, zero: bool) -> None:
+        """Check a field that is a number in (0, 1), or in [0, 1) when `zero`, or a Beta law."""
+        value = getattr(self, name)
+        owner = type(self).__name__
+        if isinstance(value, Beta):
+            return
+        interval = "[0, 1)" if zero else "(0, 1)"
+        require(not isinstance(value, Gamma), owner, name, value, f"be a number in {interval} or a Beta law")
+        number = real_number(value)
+        inside = 0 < number < 1 or (zero and number == 0)
+        require(inside, owner, name, value, f"lie in {interval}")
+        object.__setattr__(self, name, number)
+
+    def _law_pair(self, name: str) -> tuple[float, float] | None:
+        """The law of a field as the core takes it: (a, b), or None when the field is fixed."""
+        law = self.laws().get(name)
+        return None if law is None else (law.a, law.b)
+
+
+def _checked_n(owner: str, method: str, n: object) -> int:
+    good = isinstance(n, (int, np.integer)) and not isinstance(n, bool) and bool(n >= 1)
+    require(good, f"{owner}.{method}", "n", n, "be an integer of at least 1")
+    return int(n)  # type: ignore[call-overload,no-any-return]
+
+
+def _checked_sizes(owner: str, sizes: ArrayLike) -> NDArray[np.int64]:
+    given = np.asarray(sizes)
+    good = given.ndim == 1 and given.size > 0 and np.issubdtype(given.dtype, np.number)
+    good = good and bool(np.all(given >= 1)) and bool(np.all(given == np.floor(given)))
+    require(good, f"{owner}.log_partition", "sizes", sizes, "be a list of positive whole numbers")
+    return given.astype(np.int64)

@@ -1,0 +1,63 @@
+"""The Dirichlet process prior (Ferguson 1973): σ = 0, τ = 1, and u integrates out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow import _core
+from hedgerow.priors.base import Labels, Prior
+from hedgerow.priors.counting import dp_expected
+from hedgerow.priors.laws import Gamma
+from hedgerow.priors.urns import draw_two_parameter_urn
+from hedgerow.reference import prior as reference
+
+__all__ = ["DP"]
+
+
+@dataclass(frozen=True)
+class DP(Prior):
+    """Dirichlet process with mass `alpha`, a number or a Gamma law.
+
+    p(Π) = Γ(α)/Γ(α+n) · Π_c α Γ(|c|); about α log(1 + n/α) clusters among n points.
+    """
+
+    alpha: float | Gamma = 1.0
+
+    u_integrates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse an alpha that is neither a positive number nor a Gamma law."""
+        self._positive("alpha")
+
+    def to_core(self) -> _core.Prior:
+        """The same prior for the compiled core."""
+        return _core.Prior(
+            "dp", self.values()["alpha"], 0.0, 1.0, 0.0, self._law_pair("alpha"), None, None, None
+        )
+
+    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
+        return reference.log_joint_u(sizes, u, values["alpha"], 0.0, 1.0)
+
+    def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
+        return reference.log_dp_partition(sizes, values["alpha"])
+
+    def _expected_clusters(self, n: int) -> float:
+        if isinstance(self.alpha, Gamma):
+            nodes, weights = self.alpha.rule(48)
+            return float(weights @ dp_expected(n, nodes))
+        return float(dp_expected(n, self.alpha))
+
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
+        labels = draw_two_parameter_urn(n, values["alpha"], 0.0, rng)
+        return labels, beta_prime(n, values["alpha"], rng)
+
+
+def beta_prime(n: int, theta: float, rng: Generator) -> float:
+    """A draw of u when it is Gamma(n)/Gamma(θ) whatever the partition, kept inside the floats."""
+    ratio = rng.gamma(n) / max(rng.gamma(theta), float(np.finfo(float).tiny))
+    return float(min(max(ratio, 1e-300), 1e300))

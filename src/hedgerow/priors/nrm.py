@@ -1,0 +1,156 @@
+"""Normalized random measures that keep u: the generalized gamma, inverse Gaussian and stable processes.
+
+All three have the Lévy intensity α/Γ(1-σ) · w^(-1-σ) e^(-τw) dw of Lee & Choi (2014) and differ in which of
+(α, σ, τ) are free. p(Π, u) = u^(n-1) e^(-ψ(u))/Γ(n) · Π_c κ(|c|,u).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow import _core
+from hedgerow.errors import ParameterError, require
+from hedgerow.priors.base import Labels, Prior
+from hedgerow.priors.counting import dp_expected, ngg_expected, stable_expected
+from hedgerow.priors.laws import Beta, Gamma, Law
+from hedgerow.priors.urns import draw_measure_urn
+from hedgerow.reference import prior as reference
+
+__all__ = ["NGG", "NIG", "NormalizedMeasure", "Stable"]
+
+
+class NormalizedMeasure(Prior):
+    """What the three share: everything, once the parameters a class leaves out are filled in."""
+
+    u_integrates: ClassVar[bool] = False
+
+    @abstractmethod
+    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ) from this class' own hyper-parameters."""
+
+    def to_core(self) -> _core.Prior:
+        """The same prior for the compiled core."""
+        laws = (self._law_pair("alpha"), self._law_pair("sigma"), self._law_pair("tau"), None)
+        alpha, sigma, tau = self._measure(self.values())
+        return _core.Prior("nrm", alpha, sigma, tau, 0.0, *laws)
+
+    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
+        return reference.log_joint_u(sizes, u, *self._measure(values))
+
+    def _expected_clusters(self, n: int) -> float:
+        laws = self.laws()
+        alpha, sigma, tau = self._measure(self.values())
+        alphas, alpha_weights = _rule(laws.get("alpha"), alpha, 22)
+        sigmas, sigma_weights = _rule(laws.get("sigma"), sigma, 24)
+        taus, tau_weights = _rule(laws.get("tau"), tau, 22)
+        total = 0.0
+        for s, weight in zip(sigmas.tolist(), sigma_weights.tolist(), strict=True):
+            table = _expected_table(n, alphas[:, None], s, taus[None, :])
+            total += weight * float(alpha_weights @ table @ tau_weights)
+        return total
+
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
+        return draw_measure_urn(n, *self._measure(values), rng)
+
+
+def _rule(law: Law | None, value: float, points: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes and weights for one hyper-parameter: its law's rule, or the fixed value alone."""
+    return (np.array([value]), np.ones(1)) if law is None else law.rule(points)
+
+
+def _expected_table(
+    n: int, alpha: NDArray[np.float64], sigma: float, tau: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Expected clusters for every pair of alpha (rows) and tau (columns) at one sigma."""
+    shape = np.broadcast_shapes(alpha.shape, tau.shape)
+    if sigma == 0:
+        return np.broadcast_to(dp_expected(n, alpha), shape)
+    if not tau.any():
+        return np.full(shape, stable_expected(n, sigma))
+    return ngg_expected(n, sigma, np.log(alpha) + sigma * np.log(tau) - np.log(sigma))
+
+
+@dataclass(frozen=True)
+class NGG(NormalizedMeasure):
+    """Normalized generalized gamma process, each hyper-parameter a number or a law.
+
+    `alpha` > 0 (Gamma law), `sigma` in [0, 1) (Beta law), `tau` > 0 (Gamma law). sigma = 0 is the Dirichlet
+    process with u kept; larger sigma gives more and smaller clusters, of order n^sigma. Only α·τ^σ matters
+    for the partition, so leaving tau at 1 loses nothing.
+    """
+
+    alpha: float | Gamma = 1.0
+    sigma: float | Beta = 0.3
+    tau: float | Gamma = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a number in range nor the law that fits."""
+        self._positive("alpha")
+        self._fraction("sigma", zero=True)
+        self._positive("tau")
+
+    @classmethod
+    def from_nips2015(cls, alpha: float | Gamma, sigma: float) -> NGG:
+        """The prior that Lee & Choi (2015) write as (α, σ): their intensity has ασ where ours has α, and τ
+        = 1.
+
+        A Gamma(a, b) law on their α becomes Gamma(a, b/σ). A law on their σ is refused: ασ would then be a
+        hyper-parameter that depends on another one, which no pair of independent laws expresses.
+        """
+        owner = "NGG.from_nips2015"
+        if isinstance(sigma, (Beta, Gamma)):
+            raise ParameterError(
+                f"{owner}(sigma={sigma!r}): sigma must be a number in (0, 1). Under a law on it the product "
+                f"alpha*sigma, which is this package's alpha, depends on sigma, and independent laws cannot "
+                f"say that. Got {sigma!r}."
+            )
+        checked = cls(alpha=alpha, sigma=sigma)
+        require(checked.values()["sigma"] > 0, owner, "sigma", sigma, "lie in (0, 1)")
+        s = checked.values()["sigma"]
+        if isinstance(alpha, Gamma):
+            return cls(alpha=Gamma(alpha.a, alpha.b / s), sigma=s)
+        return cls(alpha=checked.values()["alpha"] * s, sigma=s)
+
+    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+        return values["alpha"], values["sigma"], values["tau"]
+
+
+@dataclass(frozen=True)
+class NIG(NormalizedMeasure):
+    """Normalized inverse Gaussian process (Lijoi, Mena & Prünster 2005): NGG with sigma = 1/2."""
+
+    alpha: float | Gamma = 1.0
+    tau: float | Gamma = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a positive number nor a Gamma law."""
+        self._positive("alpha")
+        self._positive("tau")
+
+    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+        return values["alpha"], 0.5, values["tau"]
+
+
+@dataclass(frozen=True)
+class Stable(NormalizedMeasure):
+    """Normalized stable process (Kingman 1975): NGG with tau = 0.
+
+    Its partition law depends on `sigma` alone; `alpha` only sets the scale of u.
+    """
+
+    alpha: float | Gamma = 1.0
+    sigma: float | Beta = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a number in range nor the law that fits."""
+        self._positive("alpha")
+        self._fraction("sigma", zero=False)
+
+    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+        return values["alpha"], values["sigma"], 0.0

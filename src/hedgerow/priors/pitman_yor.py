@@ -1,0 +1,66 @@
+"""The Pitman-Yor prior with positive θ: NGG with a Gamma law on α, and both α and u integrate out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow import _core
+from hedgerow.priors.base import Labels, Prior
+from hedgerow.priors.counting import py_expected
+from hedgerow.priors.dirichlet import beta_prime
+from hedgerow.priors.laws import Beta, Gamma
+from hedgerow.priors.urns import draw_two_parameter_urn
+from hedgerow.reference import prior as reference
+
+__all__ = ["PitmanYor"]
+
+
+@dataclass(frozen=True)
+class PitmanYor(Prior):
+    """Pitman-Yor process with strength `theta` > 0 and discount `sigma` in (0, 1).
+
+    It is NGG(α, σ, τ = 1) with α ~ Gamma(θ/σ, rate 1/σ) (Pitman & Yor 1997), so p(Π) has a closed form.
+    With u given, `log_partition` is p(Π, u) with α integrated out; u is then independent of the partition.
+    """
+
+    theta: float | Gamma = 1.0
+    sigma: float | Beta = 0.25
+
+    u_integrates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a number in range nor the law that fits."""
+        self._positive("theta")
+        self._fraction("sigma", zero=False)
+
+    def to_core(self) -> _core.Prior:
+        """The same prior for the compiled core; alpha starts at its mean, θ."""
+        v = self.values()
+        laws = (None, self._law_pair("sigma"), None, self._law_pair("theta"))
+        return _core.Prior("py", v["theta"], v["sigma"], 1.0, v["theta"], *laws)
+
+    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
+        return reference.log_py_joint_u(sizes, u, values["theta"], values["sigma"])
+
+    def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
+        return reference.log_py_partition(sizes, values["theta"], values["sigma"])
+
+    def _expected_clusters(self, n: int) -> float:
+        values = self.values()
+        theta, weight_theta = (
+            self.theta.rule(48) if isinstance(self.theta, Gamma) else ([values["theta"]], [1.0])
+        )
+        sigma, weight_sigma = (
+            self.sigma.rule(32) if isinstance(self.sigma, Beta) else ([values["sigma"]], [1.0])
+        )
+        table = py_expected(n, np.asarray(theta)[:, None], np.asarray(sigma)[None, :])
+        return float(np.asarray(weight_theta) @ table @ np.asarray(weight_sigma))
+
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
+        labels = draw_two_parameter_urn(n, values["theta"], values["sigma"], rng)
+        return labels, beta_prime(n, values["theta"], rng)
