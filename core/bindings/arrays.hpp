@@ -38,5 +38,6 @@ Out<T> to_array(const std::vector<T>& values) {
 
 void bind_likelihoods(nb::module_& m);
 void bind_chain(nb::module_& m);
+void bind_trees(nb::module_& m);
 
 }  // namespace hedgerow::bindings

@@ -8,5 +8,6 @@ NB_MODULE(_core, m) {
   m.doc() = "Hedgerow's compiled core.";
   hedgerow::bindings::bind_likelihoods(m);
   hedgerow::bindings::bind_chain(m);
+  hedgerow::bindings::bind_trees(m);
   m.def("instruction_set", [] { return std::string(hedgerow::simd().name); }, "The instruction set the hot loops use here.");
 }
