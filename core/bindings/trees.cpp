@@ -38,14 +38,14 @@ void bind_trees(nb::module_& m) {
            nb::arg("left"), nb::arg("right"))
       .def_prop_ro("n_rows", &Guide::rows)
       .def_prop_ro("root", &Guide::root)
-      .def_prop_ro("left", [](const Guide& g) { return to_array(g.left); })
-      .def_prop_ro("right", [](const Guide& g) { return to_array(g.right); })
-      .def_prop_ro("parent", [](const Guide& g) { return to_array(g.parent); })
-      .def_prop_ro("depth", [](const Guide& g) { return to_array(g.depth); })
-      .def_prop_ro("size", [](const Guide& g) { return to_array(g.size); })
-      .def_prop_ro("first", [](const Guide& g) { return to_array(g.first); })
-      .def_prop_ro("rank", [](const Guide& g) { return to_array(g.rank); })
-      .def_prop_ro("order", [](const Guide& g) { return to_array(g.order); })
+      .def_prop_ro("left", [](const Guide& g) { return to_array(g.left); }, nb::rv_policy::move)
+      .def_prop_ro("right", [](const Guide& g) { return to_array(g.right); }, nb::rv_policy::move)
+      .def_prop_ro("parent", [](const Guide& g) { return to_array(g.parent); }, nb::rv_policy::move)
+      .def_prop_ro("depth", [](const Guide& g) { return to_array(g.depth); }, nb::rv_policy::move)
+      .def_prop_ro("size", [](const Guide& g) { return to_array(g.size); }, nb::rv_policy::move)
+      .def_prop_ro("first", [](const Guide& g) { return to_array(g.first); }, nb::rv_policy::move)
+      .def_prop_ro("rank", [](const Guide& g) { return to_array(g.rank); }, nb::rv_policy::move)
+      .def_prop_ro("order", [](const Guide& g) { return to_array(g.order); }, nb::rv_policy::move)
       .def("induced", &induced, nb::arg("rows"), "The induced tree of these rows, as named arrays.");
 }
 
