@@ -7,6 +7,7 @@ formulas are those of `hedgerow.reference.prior`, which does the arithmetic.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -37,6 +38,9 @@ class Prior(ABC):
     u_integrates: ClassVar[bool]
     """Whether p(Π) has a closed form, with u integrated out."""
 
+    auxiliaries: ClassVar[tuple[str, ...]] = ()
+    """Variables beside u that a chain may carry for this prior and that integrate out with it."""
+
     def values(self) -> dict[str, float]:
         """Starting values of all hyper-parameters: the number, or the law's mean."""
         given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
@@ -57,7 +61,7 @@ class Prior(ABC):
         counts = _checked_sizes(owner, sizes)
         complete: dict[str, Any] = dict(self.values())
         for name, value in values.items():
-            if name not in complete:
+            if name not in complete and not (name in self.auxiliaries and u is not None):
                 raise ParameterError(
                     f"{owner}.log_partition({name}=...): {owner} has no {name}, only {', '.join(complete)}."
                 )
@@ -91,6 +95,10 @@ class Prior(ABC):
         values = self.values() | {name: law.sample(rng) for name, law in self.laws().items()}
         labels, u = self._sample(n, values, rng)
         return PriorDraw(labels, u, values)
+
+    @abstractmethod
+    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ) of the normalized random measure behind this prior, from its hyper-parameters."""
 
     @abstractmethod
     def to_core(self) -> _core.Prior:

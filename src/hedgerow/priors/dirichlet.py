@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,6 +35,10 @@ class DP(Prior):
         """Refuse an alpha that is neither a positive number nor a Gamma law."""
         self._positive("alpha")
 
+    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ) = (alpha, 0, 1)."""
+        return values["alpha"], 0.0, 1.0
+
     def to_core(self) -> _core.Prior:
         """The same prior for the compiled core."""
         return _core.Prior(
@@ -41,7 +46,7 @@ class DP(Prior):
         )
 
     def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
-        return reference.log_joint_u(sizes, u, values["alpha"], 0.0, 1.0)
+        return reference.log_joint_u(sizes, u, *self.measure(values))
 
     def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
         return reference.log_dp_partition(sizes, values["alpha"])

@@ -6,7 +6,7 @@ All three have the Lévy intensity α/Γ(1-σ) · w^(-1-σ) e^(-τw) dw of Lee &
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,22 +30,18 @@ class NormalizedMeasure(Prior):
 
     u_integrates: ClassVar[bool] = False
 
-    @abstractmethod
-    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """(α, σ, τ) from this class' own hyper-parameters."""
-
     def to_core(self) -> _core.Prior:
         """The same prior for the compiled core."""
         laws = (self._law_pair("alpha"), self._law_pair("sigma"), self._law_pair("tau"), None)
-        alpha, sigma, tau = self._measure(self.values())
+        alpha, sigma, tau = self.measure(self.values())
         return _core.Prior("nrm", alpha, sigma, tau, 0.0, *laws)
 
     def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
-        return reference.log_joint_u(sizes, u, *self._measure(values))
+        return reference.log_joint_u(sizes, u, *self.measure(values))
 
     def _expected_clusters(self, n: int) -> float:
         laws = self.laws()
-        alpha, sigma, tau = self._measure(self.values())
+        alpha, sigma, tau = self.measure(self.values())
         alphas, alpha_weights = _rule(laws.get("alpha"), alpha, 22)
         sigmas, sigma_weights = _rule(laws.get("sigma"), sigma, 24)
         taus, tau_weights = _rule(laws.get("tau"), tau, 22)
@@ -56,7 +52,7 @@ class NormalizedMeasure(Prior):
         return total
 
     def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
-        return draw_measure_urn(n, *self._measure(values), rng)
+        return draw_measure_urn(n, *self.measure(values), rng)
 
 
 def _rule(law: Law | None, value: float, points: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -117,7 +113,8 @@ class NGG(NormalizedMeasure):
             return cls(alpha=Gamma(alpha.a, alpha.b / s), sigma=s)
         return cls(alpha=checked.values()["alpha"] * s, sigma=s)
 
-    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ)."""
         return values["alpha"], values["sigma"], values["tau"]
 
 
@@ -133,7 +130,8 @@ class NIG(NormalizedMeasure):
         self._positive("alpha")
         self._positive("tau")
 
-    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ)."""
         return values["alpha"], 0.5, values["tau"]
 
 
@@ -152,5 +150,6 @@ class Stable(NormalizedMeasure):
         self._positive("alpha")
         self._fraction("sigma", zero=False)
 
-    def _measure(self, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ)."""
         return values["alpha"], values["sigma"], 0.0

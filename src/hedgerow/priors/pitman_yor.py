@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from hedgerow import _core
 from hedgerow.priors.base import Labels, Prior
@@ -32,11 +34,16 @@ class PitmanYor(Prior):
     sigma: float | Beta = 0.25
 
     u_integrates: ClassVar[bool] = True
+    auxiliaries: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __post_init__(self) -> None:
         """Refuse what is neither a number in range nor the law that fits."""
         self._positive("theta")
         self._fraction("sigma", zero=False)
+
+    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ) = (alpha, sigma, 1): α is an auxiliary variable here, so the values must hold it."""
+        return values["alpha"], values["sigma"], 1.0
 
     def to_core(self) -> _core.Prior:
         """The same prior for the compiled core; alpha starts at its mean, θ."""
@@ -45,7 +52,13 @@ class PitmanYor(Prior):
         return _core.Prior("py", v["theta"], v["sigma"], 1.0, v["theta"], *laws)
 
     def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
-        return reference.log_py_joint_u(sizes, u, values["theta"], values["sigma"])
+        theta, sigma = np.asarray(values["theta"], float), np.asarray(values["sigma"], float)
+        if "alpha" not in values:
+            return reference.log_py_joint_u(sizes, u, theta, sigma)
+        alpha = np.asarray(values["alpha"], float)
+        shape = theta / sigma
+        log_law = (shape - 1) * np.log(alpha) - alpha / sigma - shape * np.log(sigma) - gammaln(shape)
+        return log_law + reference.log_joint_u(sizes, u, *self.measure(values))
 
     def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
         return reference.log_py_partition(sizes, values["theta"], values["sigma"])

@@ -20,7 +20,6 @@ from hedgerow.reference import prior
 from hedgerow.reference.slicing import slice_step
 
 __all__ = [
-    "canonical_labels",
     "clusters_of",
     "labels_of",
     "nrm_weights",
@@ -35,12 +34,6 @@ __all__ = [
 Cluster = frozenset[int]
 LogMarginal = Callable[[Cluster], float]
 Weights = tuple[Callable[[int], float], Callable[[int], float]]
-
-
-def canonical_labels(labels: Sequence[int] | NDArray[np.int32]) -> NDArray[np.int32]:
-    """The same partition, its clusters numbered 0, 1, ... in order of first appearance."""
-    names: dict[int, int] = {}
-    return np.array([names.setdefault(int(label), len(names)) for label in labels], dtype=np.int32)
 
 
 def clusters_of(labels: Sequence[int] | NDArray[np.int32]) -> list[Cluster]:

@@ -2,9 +2,9 @@
 
 Model (A14 section 2.3 and suppl. section 4). Group t draws its n_t points from the normalised measure
 μ_t = Σ_r q[t,r] ν_r; the ν_r are independent, with the intensities of `hedgerow.reference.prior` and their
-own `alpha[r]`, `sigma[r]`, `tau[r]` (numbers are shared by all r). `xi[t]` is the group's auxiliary variable and
-ξ̄_r = Σ_t q[t,r] ξ_t (A14 eq. 16 prints ξ_r inside that sum; the supplement's eq. 40 has ξ_t, which is used
-here).
+own `alpha[r]`, `sigma[r]`, `tau[r]` (numbers are shared by all r). `xi[t]` is the group's auxiliary
+variable and ξ̄_r = Σ_t q[t,r] ξ_t (A14 eq. 16 prints ξ_r inside that sum; the supplement's eq. 40 has ξ_t,
+which is used here).
 
 A cluster is described by its row of group counts: `counts[c, t]` points of group t. Which basis measure a
 cluster came from (z_c) is summed out (A14 eq. 31) unless a function takes `z`. R = T = 1 with q = 1 is the
