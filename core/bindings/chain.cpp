@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
+#include "hedgerow/kernels/tree_guided.hpp"
 #include "hedgerow/predictive.hpp"
 
 namespace hedgerow::bindings {
@@ -141,6 +142,12 @@ class PyChain {
     return out;
   }
 
+  // Replaces the partition by one drawn row by row; uses the chain's own random numbers.
+  void start_sequentially() {
+    nb::gil_scoped_release release;
+    allocate_sequentially(chain_->state);
+  }
+
   // Runs without recording anything.
   void skip(int iterations) {
     nb::gil_scoped_release release;
@@ -224,6 +231,26 @@ void bind_chain(nb::module_& m) {
 
   m.def("gibbs", [](int subset) { return KernelFactory{"Gibbs", [subset] { return std::make_unique<Gibbs>(subset); }}; }, nb::arg("subset") = 0);
 
+  nb::class_<WeightedGuide>(m, "WeightedGuide", "A guide tree with P(not one cluster) per node.")
+      .def("__init__", [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {
+             WeightedGuide guide{Guide(to_vector(left), to_vector(right)), {}};
+             if (split_probability) {
+               if (split_probability->shape(0) != left.shape(0)) throw std::invalid_argument("split_probability must have one entry per node");
+               guide.split_probability.assign(split_probability->data(), split_probability->data() + split_probability->size());
+               for (double p : guide.split_probability)
+                 if (!(p >= 0.0 && p <= 1.0)) throw std::invalid_argument("split_probability must lie in [0, 1]");
+             }
+             new (self) WeightedGuide(std::move(guide));
+           },
+           nb::arg("left"), nb::arg("right"), nb::arg("split_probability") = nb::none())
+      .def_prop_ro("rows", [](const WeightedGuide& g) { return g.tree.rows(); });
+
+  m.def("tree_guided", [](std::vector<std::shared_ptr<WeightedGuide>> guides, int global_moves, double sweep_rate) {
+    if (guides.empty()) throw std::invalid_argument("at least one guide is needed");
+    TreeGuided::Guides held(guides.begin(), guides.end());
+    return KernelFactory{"TreeGuided", [held, global_moves, sweep_rate] { return std::make_unique<TreeGuided>(held, global_moves, sweep_rate); }};
+  }, nb::arg("guides"), nb::arg("global_moves"), nb::arg("sweep_rate"));
+
   nb::class_<PyChain>(m, "Chain", "One chain: a state and the kernel that moves it.")
       .def(nb::init<std::shared_ptr<Likelihood>, const Prior&, const KernelFactory&, In<std::int32_t, 1>, std::optional<In<std::int32_t, 1>>,
                     std::uint64_t, std::uint64_t>(),
@@ -231,6 +258,7 @@ void bind_chain(nb::module_& m) {
            nb::arg("stream") = 0)
       .def("run", &PyChain::run, nb::arg("iterations"), nb::arg("thin") = 1)
       .def("skip", &PyChain::skip, nb::arg("iterations"))
+      .def("start_sequentially", &PyChain::start_sequentially)
       .def("state", &PyChain::state)
       .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"),
            nb::arg("theta"), nb::arg("rng") = nb::none())

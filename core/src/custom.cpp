@@ -30,6 +30,12 @@ class CustomStatistics final : public Statistics {
     count_[slot] = count_[from];
     value_[slot] = value_[from];
   }
+  void load(int slot, Statistics& other, int from) override {
+    auto& source = static_cast<CustomStatistics&>(other);
+    std::copy_n(source.sum(from), m_, sum(slot));
+    count_[slot] = source.count_[from];
+    value_[slot] = source.value_[from];
+  }
   void add(int slot, int row) override { change(slot, f_.row(row), 1.0, 1); }
   bool remove(int slot, int row) override {
     if (count_[slot] == 1) {

@@ -40,6 +40,11 @@ class GaussianDiagonalStatistics final : public Statistics {
     touch(slot);
   }
 
+  void load(int slot, Statistics& other, int from) override {
+    std::memcpy(record(slot), static_cast<GaussianDiagonalStatistics&>(other).record(from), sizeof(double) * 3 * d_);
+    touch(slot);
+  }
+
   void add(int slot, int row) override {
     double* p = record(slot);
     const double* x = f_.row(row);

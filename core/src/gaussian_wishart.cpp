@@ -97,6 +97,13 @@ class GaussianWishartStatistics final : public Statistics {
     touch(slot);
   }
 
+  void load(int slot, Statistics& other, int from) override {
+    auto& source = static_cast<GaussianWishartStatistics&>(other);
+    std::memcpy(record(slot), source.record(from), sizeof(double) * size_);
+    age_[slot] = source.age_[from];
+    touch(slot);
+  }
+
   void add(int slot, int row) override {
     double* p = record(slot);
     const double n = p[0], r = f_.r();

@@ -100,4 +100,27 @@ void Gibbs::step(State& state) {
   sweep(state, order_.data(), subset_);
 }
 
+void allocate_sequentially(State& state) {
+  Partition& partition = state.partition;
+  const int n = partition.likelihood().rows();
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  for (int i = 0; i < n; ++i) std::swap(order[i], order[i + state.rng.index(n - i)]);
+  partition.assign(std::vector<int>(n, -1));
+  JoinWeights weights;
+  weights.reset(state.measure, partition);
+  AlignedVector<double> w;
+  for (int row : order) {
+    const int k = partition.clusters(), t = partition.group(row);
+    w.resize(padded(k + 1));
+    partition.statistics().log_predictive_front(row, k, w.data());
+    weights.add_to(t, w.data());
+    w[k] = state.measure.log_new(t) + partition.likelihood().log_single()[row];
+    const double total = simd().softmax(w.data(), k + 1);
+    const int to = draw_index(state.rng, w.data(), k + 1, total);
+    partition.insert(row, to);
+    weights.follow({to, to, false});
+  }
+}
+
 }  // namespace hedgerow

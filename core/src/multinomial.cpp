@@ -21,9 +21,16 @@ struct Totals {
   double tokens = 0.0, coefficient = 0.0, rising = 0.0;
 };
 
+// A slot as a list of cells, the form in which the two layouts exchange them.
+class CellSource : public Statistics {
+ public:
+  virtual void cells(int slot, std::vector<Cell>& out) = 0;
+  virtual Totals& totals(int slot) = 0;
+};
+
 // counts_[column · capacity + slot]: the K counts of one word lie together, so a row is scored against all clusters by
 // streaming over its words.
-class MultinomialTable final : public Statistics {
+class MultinomialTable final : public CellSource {
  public:
   explicit MultinomialTable(const Multinomial& family) : f_(family) {
     // Factors multiplied before a logarithm is taken: their product must stay inside the range of doubles.
@@ -64,6 +71,20 @@ class MultinomialTable final : public Statistics {
   void copy(int slot, int from) override {
     for (int w = 0; w < f_.columns(); ++w) at(w, slot) = at(w, from);
     totals_[slot] = totals_[from];
+  }
+
+  void cells(int slot, std::vector<Cell>& out) override {
+    out.clear();
+    for (int w = 0; w < f_.columns(); ++w)
+      if (const std::int32_t n = at(w, slot); n > 0) out.push_back({w, n});
+  }
+  Totals& totals(int slot) override { return totals_[slot]; }
+  void load(int slot, Statistics& other, int from) override {
+    clear(slot);
+    auto& source = static_cast<CellSource&>(other);
+    source.cells(from, loaded_);
+    for (const Cell& c : loaded_) at(c.column, slot) = c.count;
+    totals_[slot] = source.totals(from);
   }
 
   void add(int slot, int row) override {
@@ -149,12 +170,10 @@ class MultinomialTable final : public Statistics {
   }
 
   void log_marginal_merged(int slot, const int* others, int k, double* out) override {
-    std::vector<std::pair<int, std::int32_t>> cells;
-    for (int w = 0; w < f_.columns(); ++w)
-      if (const std::int32_t n = at(w, slot); n > 0) cells.emplace_back(w, n);
+    cells(slot, loaded_);
     const Totals& t = totals_[slot];
     for (int i = 0; i < k; ++i) out[i] = t.coefficient + totals_[others[i]].coefficient + totals_[others[i]].rising;
-    for (const auto& [w, n] : cells) {
+    for (const auto& [w, n] : loaded_) {
       const std::int32_t* row = &counts_[static_cast<std::size_t>(w) * capacity_];
       for (int i = 0; i < k; ++i) out[i] += f_.log_rising(row[others[i]] + n) - f_.log_rising(row[others[i]]);
     }
@@ -172,10 +191,11 @@ class MultinomialTable final : public Statistics {
   AlignedVector<std::int32_t> counts_;
   AlignedVector<double> acc_;
   std::vector<Totals> totals_;
+  std::vector<Cell> loaded_;
 };
 
 // One vector per slot: sorted cells while they are few, a dense array once they are many.
-class MultinomialNodes final : public Statistics {
+class MultinomialNodes final : public CellSource {
  public:
   explicit MultinomialNodes(const Multinomial& family) : f_(family) {}
 
@@ -186,6 +206,23 @@ class MultinomialNodes final : public Statistics {
   }
   void clear(int slot) override { nodes_[slot] = {}; }
   void copy(int slot, int from) override { nodes_[slot] = nodes_[from]; }
+
+  void cells(int slot, std::vector<Cell>& out) override {
+    const Node& node = nodes_[slot];
+    out = node.cells;
+    if (node.dense.empty()) return;
+    for (int w = 0; w < f_.columns(); ++w)
+      if (node.dense[w] > 0) out.push_back({w, node.dense[w]});
+  }
+  Totals& totals(int slot) override { return nodes_[slot].totals; }
+  void load(int slot, Statistics& other, int from) override {
+    Node& node = nodes_[slot];
+    node = {};
+    auto& source = static_cast<CellSource&>(other);
+    source.cells(from, node.cells);
+    node.totals = source.totals(from);
+    if (4 * node.cells.size() > static_cast<std::size_t>(f_.columns())) spread(node);
+  }
 
   void add(int slot, int row) override {
     Node& node = nodes_[slot];

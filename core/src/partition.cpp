@@ -26,7 +26,8 @@ void Partition::rebuild() {
   for (auto& m : members_) m.clear();
   if (!plain_) log_q_.assign(static_cast<std::size_t>(k_) * R_, 0.0);
   statistics_->reset(k_ + 8);
-  for (int row = 0; row < rows(); ++row) place(row, label_[row]);
+  for (int row = 0; row < rows(); ++row)
+    if (label_[row] >= 0) place(row, label_[row]);
 }
 
 void Partition::place(int row, int c) {
@@ -106,6 +107,11 @@ Partition::Moved Partition::move(int row, int to) {
   const int last = k_ - 1;
   close(from);
   return {from, to == last ? from : to, true};
+}
+
+void Partition::insert(int row, int to) {
+  if (to == k_) open(to);
+  place(row, to);
 }
 
 void Partition::split(int c, const std::vector<int>& leaving) {

@@ -30,6 +30,8 @@ class Statistics {
     for (int s = 0; s < slots(); ++s) clear(s);
   }
   virtual void copy(int slot, int from) = 0;
+  // Copies a slot of another Statistics of the same bound likelihood, whatever its layout.
+  virtual void load(int slot, Statistics& other, int from) = 0;
   virtual void add(int slot, int row) = 0;
   // False asks the owner to rebuild the slot from its rows: rounding would have mattered.
   [[nodiscard]] virtual bool remove(int slot, int row) = 0;

@@ -14,7 +14,7 @@ class Partition {
   // `groups` maps rows to groups of the measure and may be empty when there is one.
   Partition(const Likelihood& likelihood, const Measure& measure, std::vector<int> groups);
 
-  // Raw labels, 0..K-1 each used; slots keep this numbering. The state of a chain is these labels: everything else is
+  // Raw labels, 0..K-1 each used (-1: the row is not in yet); slots keep this numbering. The state of a chain is these labels: everything else is
   // rebuilt from them, in row order, so that a resumed chain is the same chain to the last bit.
   void assign(const std::vector<int>& labels);
   void rebuild();
@@ -41,7 +41,8 @@ class Partition {
     int to;         // slot of the row now
     bool vanished;  // the cluster the row left had no other row
   };
-  Moved move(int row, int to);  // to == clusters() opens a new one
+  Moved move(int row, int to);     // to == clusters() opens a new one
+  void insert(int row, int to);    // a row that was outside (label -1)
 
   // Replaces cluster c by two (rows with side[i] true leave to a new slot K), or joins b into a.
   void split(int c, const std::vector<int>& leaving);

@@ -13,6 +13,8 @@ class Gibbs final : public Kernel {
   std::vector<std::string> stat_names() const override { return {"moved"}; }
   void stats(double* out) const override { out[0] = moved_; }
 
+  void rest() { moved_ = 0.0; }  // an iteration without a sweep
+
   // Resamples the given rows in the given order; other kernels use this too.
   void sweep(State& state, const int* rows, int count);
 
@@ -23,5 +25,8 @@ class Gibbs final : public Kernel {
   AlignedVector<double> log_weight_;
   std::vector<int> order_;
 };
+
+// A first partition: rows in random order, each allocated from its full conditional given those before it.
+void allocate_sequentially(State& state);
 
 }  // namespace hedgerow

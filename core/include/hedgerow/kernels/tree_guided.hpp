@@ -1,0 +1,73 @@
+// Exact tree-guided split–merge: proposals follow fixed guide trees and are corrected exactly.
+//
+// A proposal is a function of the partition, the guide and fresh random numbers alone. A split of cluster m picks an inner
+// node v of the induced tree T|m with weight ω_v, seeds i below its left and j below its right child, and allocates the
+// blocks of the rest, in the order of the tree, to the side of i or of j by their evidence. A merge replays the split that
+// would undo it. What is accepted satisfies detailed balance for any guide; a good guide only makes it happen often.
+#pragma once
+
+#include <memory>
+
+#include "hedgerow/guide.hpp"
+#include "hedgerow/kernels/gibbs.hpp"
+
+namespace hedgerow {
+
+// A guide with what its builder knew: P(not one cluster) of every node, 0 where unknown.
+struct WeightedGuide {
+  Guide tree;
+  std::vector<double> split_probability;  // per node, may be empty
+};
+
+class TreeGuided final : public Kernel {
+ public:
+  using Guides = std::vector<std::shared_ptr<const WeightedGuide>>;
+  TreeGuided(Guides guides, int global_moves, double sweep_rate);
+
+  void step(State& state) override;
+  std::vector<std::string> stat_names() const override;
+  void stats(double* out) const override;
+  void set_guides(Guides guides) { guides_ = std::move(guides); }
+
+ private:
+  struct Block {
+    int begin, end;
+  };
+  void global_move(State& state);
+  void split(State& state, const WeightedGuide& guide, int c, int block_size);
+  void merge(State& state, const WeightedGuide& guide, int a, int b, int block_size);
+
+  // Log affinities a(slot, ·) of a slot against all clusters but those named; returns log(1 + Σ a).
+  double affinities(State& state, int slot, int size, const double* lq, int skip_a, int skip_b, double* out);
+  void node_weights(const WeightedGuide& guide);
+  void list_blocks(int v, int i, int j, int block_size);
+  void cut_into_blocks(int child, int block_size);
+  // log φ_h(side ∪ block) − log φ_h(side) for the two sides.
+  void block_scores(State& state, const Block& block, double* out);
+  void side_add(State& state, const Block& block, int side);
+  void side_start(State& state, int side, int position);
+  double side_log_phi(State& state, int side);
+  int pick(Rng& rng, int begin, int end, int side, int count) const;
+
+  Guides guides_;
+  int global_moves_;
+  double sweep_rate_;
+  Gibbs gibbs_;
+
+  Induced induced_;
+  std::vector<double> omega_;
+  std::vector<Block> blocks_;
+  std::vector<int> others_, prefix_;
+  std::vector<int> leaving_, pending_;
+  std::vector<double> merged_, affinity_, merged_affinity_, log_phi_, pair_weight_;
+  double affinities_total_ = 0.0;  // log(1 + Σ a) of the cluster picked
+  std::unique_ptr<Statistics> scratch_;  // 0 and 1: the two sides, 2: a block
+  const Likelihood* scratch_of_ = nullptr;
+  int side_size_[2] = {0, 0};
+  std::vector<double> side_q_[2], block_q_;
+  std::vector<char> side_of_;
+  double log_r_sum_ = 0.0;
+  int splits_ = 0, split_accepts_ = 0, merges_ = 0, merge_accepts_ = 0, log_r_count_ = 0;
+};
+
+}  // namespace hedgerow

@@ -1,0 +1,140 @@
+"""Chain: one chain run by hand, block by block.
+
+`sample` is what users call; this is the piece it is made of, and what the exam in `hedgerow.testing` drives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.data.views import as_labels
+from hedgerow.errors import require
+from hedgerow.kernels import Kernel
+from hedgerow.mixture import Mixture
+
+__all__ = ["Block", "Chain"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+_STATE_NAMES = ("u", "alpha", "sigma", "tau", "theta")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive iterations of one chain; arrays have one row per iteration kept."""
+
+    labels: IntArray
+    n_clusters: IntArray
+    log_joint: FloatArray
+    u: FloatArray
+    alpha: FloatArray
+    sigma: FloatArray
+    tau: FloatArray
+    theta: FloatArray
+    stats: dict[str, FloatArray]
+
+    def __len__(self) -> int:
+        """Number of iterations kept."""
+        return len(self.n_clusters)
+
+
+class Chain:
+    """A chain with its kernel and its own stream of random numbers.
+
+    Parameters
+    ----------
+    model : Mixture
+        Resolved from X if it is not.
+    X : array-like
+    kernel : Kernel
+    labels : array-like of int, optional
+        The first partition; drawn row by row from the full conditionals if left out.
+    seed, stream : int
+        The random numbers; streams of one seed are independent.
+    start : mapping, optional
+        First values of u, alpha, sigma, tau, theta; those left out start at the prior's values, u at 1.
+    update_u, update_hyper : bool
+        Whether u and the hyper-parameters that have laws move.
+    bound : _core.Likelihood, optional
+        The likelihood already bound to X, so that chains share it.
+    """
+
+    def __init__(
+        self,
+        model: Mixture,
+        X: Any,
+        kernel: Kernel,
+        *,
+        labels: npt.ArrayLike | None = None,
+        seed: int,
+        stream: int = 0,
+        start: Mapping[str, float] | None = None,
+        update_u: bool = True,
+        update_hyper: bool = True,
+        bound: _core.Likelihood | None = None,
+    ) -> None:
+        if bound is None:
+            model = model.resolve(X)
+            bound = model.likelihood.bind(X)
+        n = bound.n_rows
+        first = np.zeros(n, np.int32) if labels is None else as_labels(labels, n, "Chain")
+        self._core = _core.Chain(
+            bound, model.prior.to_core(), kernel.to_core(), first, None, core_seed(seed), stream
+        )
+        self._core.update_u = update_u
+        self._core.update_hyper = update_hyper
+        self._set_start(start or {}, first)
+        if labels is None:
+            self._core.start_sequentially()
+
+    def _set_start(self, start: Mapping[str, float], labels: IntArray) -> None:
+        for name, value in start.items():
+            require(name in _STATE_NAMES, "Chain", "start", start, f"name only {', '.join(_STATE_NAMES)}")
+            require(np.isfinite(value) and value >= 0, "Chain", name, value, "be a finite number from 0 up")
+        if not start:
+            return
+        state = self._core.state()
+        log_u = np.log([start["u"]]) if "u" in start else state["log_u"]
+        alpha = np.array([start["alpha"]], float) if "alpha" in start else state["alpha"]
+        rest = {name: float(start.get(name, state[name])) for name in ("sigma", "tau", "theta")}
+        self._core.set_state(labels=labels, log_u=log_u, alpha=alpha, **rest)
+
+    def run(self, iterations: int, thin: int = 1) -> Block:
+        """Advance by `iterations` × `thin` steps and keep every `thin`-th."""
+        raw = self._core.run(iterations, thin)
+        stats = {name: raw["stats"][:, i] for i, name in enumerate(self._core.stat_names)}
+        return Block(
+            labels=raw["labels"],
+            n_clusters=raw["n_clusters"],
+            log_joint=raw["log_joint"],
+            u=raw["u"][:, 0],
+            alpha=raw["alpha"][:, 0],
+            sigma=raw["sigma"],
+            tau=raw["tau"],
+            theta=raw["theta"],
+            stats=stats,
+        )
+
+    def skip(self, iterations: int) -> None:
+        """Advance without keeping anything."""
+        self._core.skip(iterations)
+
+    def log_joint(self) -> float:
+        """Log joint of the present state."""
+        return float(self._core.log_joint())
+
+    def state(self) -> dict[str, Any]:
+        """Everything the next step needs: labels, u, hyper-parameters, random-number words."""
+        return self._core.state()
+
+
+def core_seed(seed: int) -> int:
+    """One 64-bit word from a seed of any size."""
+    return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
