@@ -34,11 +34,12 @@ class Mixture:
     likelihood : Likelihood
         Such as `GaussianWishart()`, `GaussianDiagonal()` or `Multinomial()`.
 
+    >>> from hedgerow.data import ring13
     >>> from hedgerow.likelihoods import GaussianWishart
     >>> from hedgerow.priors import DP
     >>> model = Mixture(DP(alpha=1.0), GaussianWishart())
-    >>> X = [[0.0, 0.1], [0.2, 0.0], [5.0, 5.1], [5.2, 5.0]]
-    >>> model.log_joint(X, [0, 0, 1, 1]) > model.log_joint(X, [0, 1, 0, 1])
+    >>> X, labels, _ = ring13(n=130)
+    >>> model.log_joint(X, labels) > model.log_joint(X, labels // 2)
     True
     """
 

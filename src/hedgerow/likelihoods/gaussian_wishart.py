@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from hedgerow import _core
 from hedgerow.data.views import as_dense, as_labels
@@ -153,7 +152,7 @@ class GaussianWishart(Likelihood):
         """Draw (mu, Lambda) for each cluster from the base measure, then its rows."""
         mean, r, nu, psi = self._values()
         labels = as_labels(labels, np.size(labels), OWNER)
-        lower = linalg.cholesky(psi, lower=True)
+        lower = _root(psi)
         X = rng.standard_normal((len(labels), len(mean)))
         for c in range(int(labels.max(initial=-1)) + 1):
             centre, root, _ = _draw(mean, r, nu, lower, rng)
@@ -170,12 +169,12 @@ class GaussianWishart(Likelihood):
             centre = Z.mean(axis=0)
             psi = psi + (Z - centre).T @ (Z - centre) + r * n / (r + n) * np.outer(centre, centre)
             mean, r, nu = mean + n / (r + n) * centre, r + n, nu + n
-        drawn, _, inverse_root = _draw(mean, r, nu, linalg.cholesky(psi, lower=True), rng)
+        drawn, _, inverse_root = _draw(mean, r, nu, _root(psi), rng)
         return GaussianParameters(drawn, inverse_root.T @ inverse_root)
 
     def log_density(self, theta: GaussianParameters, X: Any) -> FloatArray:
         """log N(x | mu, Lambda^-1) of every row of X."""
-        lower = linalg.cholesky(theta.precision, lower=True)
+        lower = _root(theta.precision)
         Z = (self.check(X) - theta.mean) @ lower
         constant = np.log(np.diag(lower)).sum() - len(lower) / 2 * np.log(2 * np.pi)
         return np.asarray(constant - (Z**2).sum(axis=1) / 2, dtype=np.float64)
@@ -219,6 +218,11 @@ def _as_scale_matrix(psi: npt.ArrayLike) -> float | FloatArray:
     return as_float_array(OWNER, "psi", (matrix + matrix.T) / 2)
 
 
+def _root(matrix: FloatArray) -> FloatArray:
+    """The lower Cholesky factor."""
+    return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+
+
 def _draw(
     mean: FloatArray, r: float, nu: float, lower: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -229,6 +233,7 @@ def _draw(
     d = len(mean)
     A = np.tril(rng.standard_normal((d, d)), -1)
     A[np.diag_indices(d)] = np.sqrt(rng.chisquare(nu - np.arange(d)))
-    root = linalg.solve_triangular(A, lower.T, lower=True).T
-    inverse_root = A.T @ linalg.solve_triangular(lower, np.eye(d), lower=True)
+    # NumPy's general solver: at these sizes it beats SciPy's triangular one, which starts threads.
+    root = np.asarray(np.linalg.solve(A, lower.T).T, dtype=np.float64)
+    inverse_root = A.T @ np.linalg.inv(lower)
     return mean + root @ rng.standard_normal(d) / np.sqrt(r), root, inverse_root

@@ -27,6 +27,8 @@ from hedgerow.likelihoods.base import FloatArray, Likelihood, as_number, has_row
 __all__ = ["Multinomial"]
 
 OWNER = "Multinomial"
+#: The core keeps counts in 32 bits.
+LARGEST_TOTAL = 2e9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +75,11 @@ class Multinomial(Likelihood):
 
     def check(self, X: Any) -> sparse.csr_array:
         """X as a canonical CSR array of whole, non-negative counts."""
-        return as_counts(X, OWNER, columns=self.columns)
+        counts = as_counts(X, OWNER, columns=self.columns)
+        require(
+            float(counts.sum()) <= LARGEST_TOTAL, OWNER, "X", X, "sum to at most 2e9 counts over all rows"
+        )
+        return counts
 
     def resolve(self, X: Any) -> Multinomial:
         """The same likelihood with the number of columns of X."""

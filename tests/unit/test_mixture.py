@@ -1,0 +1,174 @@
+"""Mixture: the papers' log joints, the sum it claims to be, and words for every way to build it wrongly."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, sparse
+from scipy.special import gammaln
+
+import hedgerow.mixture
+from hedgerow.data import pitman_yor_mixture, ring13
+from hedgerow.errors import ParameterError
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Multinomial
+from hedgerow.mixture import Mixture
+from hedgerow.priors import DP, NGG, NIG, Gamma, PitmanYor, Stable
+
+DATA = Path(os.environ.get("HEDGEROW_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
+
+
+def load(name: str) -> dict[str, Any]:
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not in {DATA}; set HEDGEROW_DATA to the folder that holds it")
+    with np.load(path) as file:
+        return dict(file)
+
+
+def test_log_joint_of_the_authors_toy_set() -> None:
+    data = load("nrmm_author_data.npz")
+    model = Mixture(DP(alpha=1.0), GaussianWishart())
+    assert model.log_joint(data["toy_X"], data["toy_y"]) == pytest.approx(-1577.5696, abs=5e-5)
+
+
+def test_log_joint_of_the_nips_corpus() -> None:
+    data = load("nips_uci_bow.npz")
+    parts = (
+        data["data"].astype(np.float64),
+        data["indices"].astype(np.int32),
+        data["indptr"].astype(np.int64),
+    )
+    X = sparse.csr_array(parts, shape=tuple(data["shape"]))
+    model = Mixture(DP(alpha=1.0), Multinomial(beta=0.1))
+    assert model.log_joint(X, np.zeros(1500)) == pytest.approx(-5_262_482, abs=1)
+    assert model.log_joint(X, np.arange(1500)) == pytest.approx(-4_650_734, abs=1)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [DP(2.0), NGG(1.5, 0.4, 0.7), NIG(1.2, 0.5), Stable(1.0, 0.6), PitmanYor(1.0, 0.3), DP(Gamma(2, 1))],
+    ids=repr,
+)
+def test_log_joint_is_prior_plus_marginals(prior: Any) -> None:
+    X, labels, _ = ring13(n=39)
+    model = Mixture(prior, GaussianDiagonal()).resolve(X)
+    marginals = sum(model.likelihood.log_marginal(X[labels == c]) for c in range(13))
+    sizes = np.full(13, 3)
+    for u in (0.3, 4.0):
+        expected = prior.log_partition(sizes, u) + marginals
+        assert model.log_joint(X, labels, u=u) == pytest.approx(expected, rel=1e-12)
+    if prior.u_integrates:
+        assert model.log_joint(X, labels) == pytest.approx(prior.log_partition(sizes) + marginals, rel=1e-12)
+    else:
+        with pytest.raises(ParameterError, match="u must be a number"):
+            model.log_joint(X, labels)
+
+
+def test_integrating_u_out_of_the_dirichlet_process() -> None:
+    X, labels, _ = ring13(n=26)
+    model = Mixture(DP(2.0), GaussianWishart()).resolve(X)
+    top = model.log_joint(X, labels, u=13.0)
+    mass, _ = integrate.quad(lambda u: np.exp(model.log_joint(X, labels, u=u) - top), 1e-6, 2e4, limit=500)
+    assert model.log_joint(X, labels) == pytest.approx(top + np.log(mass), abs=1e-3)
+
+
+def test_values_override_hyper_parameters() -> None:
+    X, labels, _ = ring13(n=26)
+    likelihood = GaussianWishart()
+    found = Mixture(DP(Gamma(1, 1)), likelihood).log_joint(X, labels, alpha=3.0)
+    assert found == pytest.approx(Mixture(DP(3.0), likelihood).log_joint(X, labels))
+    n, K, sizes = 26, 13, np.full(13, 2)
+    marginals = found - (gammaln(3) - gammaln(3 + n) + K * np.log(3) + gammaln(sizes).sum())
+    alone = Mixture(DP(1.0), likelihood).log_joint(X, labels)
+    assert alone == pytest.approx(marginals + gammaln(1) - gammaln(1 + n))
+
+
+def test_only_the_partition_matters() -> None:
+    X, labels, _ = pitman_yor_mixture(60, 3, seed=4)
+    model = Mixture(NGG(1.0, 0.3, 1.0), GaussianWishart()).resolve(X)
+    base = model.log_joint(X, labels, u=2.0)
+    rng = np.random.default_rng(0)
+    names = rng.permutation(1000)[labels]
+    assert model.log_joint(X, names, u=2.0) == pytest.approx(base, rel=1e-12)
+    order = rng.permutation(60)
+    assert model.log_joint(X[order], names[order], u=2.0) == pytest.approx(base, rel=1e-12)
+
+
+def test_resolve_shows_the_defaults_and_log_joint_uses_them() -> None:
+    X, labels, _ = ring13(n=26)
+    model = Mixture(DP(), GaussianWishart())
+    resolved = model.resolve(X)
+    assert not model.is_resolved
+    assert resolved.is_resolved
+    assert resolved.prior == model.prior
+    assert np.linalg.det(resolved.likelihood.psi) == pytest.approx(0.1)  # type: ignore[attr-defined]
+    assert resolved.log_joint(X, labels) == model.log_joint(X, labels)
+    assert resolved.log_joint(X[:5], labels[:5]) != model.log_joint(X[:5], labels[:5])
+
+
+def test_a_model_is_a_frozen_value() -> None:
+    model = Mixture(DP(), GaussianWishart()).resolve(ring13(n=26).X)
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert model != Mixture(DP(), GaussianWishart())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.prior = DP(2.0)  # type: ignore[misc]
+    assert repr(Mixture(DP(1.0), Multinomial())).startswith(
+        "Mixture(prior=DP(alpha=1.0), likelihood=Multinomial("
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((DP, GaussianWishart()), r"prior must be an instance, not the class: write DP\(\)"),
+        (
+            (DP(), GaussianWishart),
+            r"likelihood must be an instance, not the class: write GaussianWishart\(\)",
+        ),
+        ((GaussianWishart(), DP()), "prior must be a prior: the prior comes first, the likelihood second"),
+        ((DP(), DP()), "likelihood must be a likelihood: the prior comes first, the likelihood second"),
+        (("dp", GaussianWishart()), r"Mixture\(prior='dp'\): prior must be a prior, such as DP\(\)"),
+        ((None, GaussianWishart()), r"Mixture\(prior=None\): prior must be a prior, such as DP\(\)"),
+        ((DP(), "gaussian"), r"likelihood must be a likelihood, such as GaussianWishart\(\)"),
+        ((DP(), int), r"likelihood must be a likelihood, such as GaussianWishart\(\)"),
+    ],
+)
+def test_bad_parts_are_refused_at_construction(arguments: tuple[Any, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        Mixture(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"u": 0.0}, "u must be a finite number above 0"),
+        ({"u": -1.0}, "u must be a finite number above 0"),
+        ({"u": np.nan}, "u must be a finite number above 0"),
+        ({"u": np.inf}, "u must be a finite number above 0"),
+        ({"u": "1"}, "u must be a finite number above 0"),
+        ({"u": True}, "u must be a finite number above 0"),
+        ({"sigma": 0.5}, r"Mixture\(sigma=0.5\): sigma must be a hyper-parameter of DP \(alpha\)"),
+        ({"labels": [0, 1]}, "labels must have one entry for each of the 4 rows of X"),
+        ({"labels": [0, 1, np.nan, 1]}, r"labels\[2\] must be a whole number"),
+        ({"labels": [[0, 1, 1, 0]]}, "labels must be one-dimensional"),
+        ({"X": [0.0, 1.0, 2.0, 3.0]}, r"X.reshape\(-1, 1\)"),
+        ({"X": [[0.0, 1.0], [2.0, np.nan]]}, r"GaussianWishart\(X\[1, 1\]=nan\)"),
+    ],
+)
+def test_bad_arguments_of_log_joint(arguments: dict[str, Any], words: str) -> None:
+    given = {"X": np.arange(8.0).reshape(4, 2), "labels": [0, 0, 1, 1], **arguments}
+    with pytest.raises(ParameterError, match=words):
+        Mixture(DP(), GaussianWishart()).log_joint(given.pop("X"), given.pop("labels"), **given)
+
+
+def test_docstring_example() -> None:
+    result = doctest.testmod(hedgerow.mixture)
+    assert result.attempted > 0
+    assert result.failed == 0
