@@ -36,6 +36,8 @@ from hedgerow.likelihoods.moments import column_means, spread
 __all__ = ["GaussianParameters", "GaussianWishart"]
 
 OWNER = "GaussianWishart"
+#: psi and the scatter of X are added; were they further apart than this, rounding would lose one of them.
+LOG_WIDEST = 8 * float(np.log(10.0))
 
 
 class GaussianParameters(NamedTuple):
@@ -63,7 +65,8 @@ class GaussianWishart(Likelihood):
 
     The defaults are those of NIPS 2015. Their psi has the shape of the data's covariance but always the
     determinant 0.1, so it does not follow the units of X: with data far from unit variance, rescale X first
-    or use `from_aistats2014`, whose psi does.
+    or use `from_aistats2014`, whose psi does. Only where psi would be more than 1e8 times S, or less than
+    1e-8 times, is it held at that multiple, since rounding would spoil the sums beyond.
 
     A default never fails on degenerate data. A constant column is given the geometric mean of the other
     columns' standard deviations (1 if all are constant, or there is one row); a direction without spread
@@ -135,7 +138,8 @@ class GaussianWishart(Likelihood):
         psi = self.psi
         if psi is None:
             S = spread(data)
-            psi = S.covariance(log_factor=-(np.log(10.0) + S.log_determinant) / d)
+            log_factor = -(np.log(10.0) + S.log_determinant) / d
+            psi = S.covariance(float(np.clip(log_factor, -LOG_WIDEST, LOG_WIDEST)))
         mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
         r = 0.1 if self.r is None else self.r
         nu = d + 6.0 if self.nu is None else self.nu

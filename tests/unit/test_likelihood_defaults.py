@@ -1,0 +1,174 @@
+"""Data-driven defaults: the papers' formulas, indifference to units and offsets, and degenerate data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.special import multigammaln
+
+from hedgerow.data import as_labels, ring13
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Multinomial
+from hedgerow.reference.likelihoods import (
+    gaussian_diagonal_log_marginal,
+    gaussian_wishart_log_marginal,
+    nips2015_gaussian_wishart,
+)
+
+
+def test_gaussian_wishart_defaults_are_those_of_nips_2015() -> None:
+    X = ring13(n=130).X * [1, 5] + [3, 0]
+    model = GaussianWishart().resolve(X)
+    mean, r, nu, psi = nips2015_gaussian_wishart(X)
+    np.testing.assert_allclose(model.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(model.psi, psi, rtol=1e-12)
+    assert (model.r, model.nu) == (r, nu) == (0.1, 8.0)
+    assert np.linalg.det(model.psi) == pytest.approx(0.1)
+
+
+def test_what_is_given_stays_and_the_rest_is_resolved() -> None:
+    X = ring13(n=130).X
+    model = GaussianWishart(mean=1.0, psi=2.0).resolve(X)
+    np.testing.assert_array_equal(model.mean, [1.0, 1.0])
+    np.testing.assert_array_equal(model.psi, [[2.0, 0.0], [0.0, 2.0]])
+    assert (model.r, model.nu) == (0.1, 8.0)
+    assert not GaussianWishart(mean=1.0, r=1.0, nu=5.0, psi=2.0).is_resolved
+    diagonal = GaussianDiagonal(a=[1.0, 2.0]).resolve(X)
+    np.testing.assert_array_equal(diagonal.a, [1.0, 2.0])
+    np.testing.assert_allclose(diagonal.b, X.var(axis=0, ddof=1) / 4)
+    np.testing.assert_allclose(diagonal.mean, X.mean(axis=0), atol=1e-14)
+    for resolved in (model, diagonal, Multinomial().resolve(np.eye(3))):
+        assert resolved.is_resolved
+
+
+def test_from_aistats2014_follows_units() -> None:
+    X = ring13(n=130).X
+    model = GaussianWishart.from_aistats2014(X)
+    assert (model.r, model.nu) == (1.0, 6.0)
+    np.testing.assert_allclose(model.psi, np.cov(X.T))
+    for factor in (1e-9, 1e9):
+        scaled = GaussianWishart.from_aistats2014(X * factor).log_marginal(X * factor)
+        assert scaled == pytest.approx(model.log_marginal(X) - X.size * np.log(factor), rel=1e-9)
+
+
+def test_gaussian_diagonal_defaults_follow_units() -> None:
+    X = ring13(n=130).X
+    base = GaussianDiagonal().resolve(X).log_marginal(X)
+    factor = np.array([1e-9, 1e9])
+    scaled = GaussianDiagonal().resolve(X * factor).log_marginal(X * factor)
+    assert scaled == pytest.approx(base - len(X) * np.log(factor).sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("family", [GaussianWishart, GaussianDiagonal])
+def test_offsets_do_not_matter(family: type[Any]) -> None:
+    rng = np.random.default_rng(6)
+    X = rng.integers(-1024, 1024, size=(40, 3)) / 256  # exact in float64 with and without the offset
+    labels = as_labels(rng.integers(5, size=40), 40, "test")
+    offset = 2.0**30
+    near_zero = family().resolve(X).bind(X).log_marginals(labels)
+    far = family().resolve(X + offset).bind(X + offset).log_marginals(labels)
+    np.testing.assert_allclose(far, near_zero, rtol=1e-8)
+
+
+def degenerate() -> dict[str, npt.NDArray[np.float64]]:
+    rng = np.random.default_rng(7)
+    Z = rng.standard_normal((12, 2))
+    return {
+        "one row": Z[:1],
+        "one row, one column": Z[:1, :1],
+        "two equal rows": np.repeat(Z[:1], 2, axis=0),
+        "one column": Z[:, :1],
+        "constant column": np.column_stack([Z, np.full(12, 0.1)]),
+        "constant up to rounding": np.column_stack([Z, 5.0 + 1e-15 * rng.standard_normal(12)]),
+        "huge constant column": np.column_stack([Z, np.full(12, 1e99)]),
+        "all constant": np.ones((12, 3)),
+        "copied column": Z[:, [0, 1, 1]],
+        "copied column, other units": Z[:, [0, 1, 1]] * [1e9, 1e-9, 1e9],
+        "columns that add up": np.column_stack([Z, Z.sum(axis=1)]),
+        "columns that add up far away": np.column_stack([Z, Z.sum(axis=1)]) + 1e9,
+        "more columns than rows": rng.standard_normal((4, 10)),
+        "small": Z * 1e-9,
+        "tiny": Z * 1e-90,
+        "large": Z * 1e9,
+        "far": Z + 1e9,
+    }
+
+
+@pytest.mark.parametrize("name", degenerate())
+@pytest.mark.parametrize("family", [GaussianWishart, GaussianDiagonal])
+def test_defaults_survive_degenerate_data(family: type[Any], name: str) -> None:
+    X = degenerate()[name]
+    model = family().resolve(X)
+    twin = gaussian_wishart_log_marginal if family is GaussianWishart else gaussian_diagonal_log_marginal
+    for labels in (np.zeros(len(X), dtype=np.int32), np.arange(len(X), dtype=np.int32)):
+        found = model.bind(X).log_marginals(labels)
+        assert np.isfinite(found).all()
+        mean, *others = model._values()
+        # Centred first: the twin's own mean of many equal huge numbers is not that number.
+        expected = [twin((X - mean)[labels == c], 0 * mean, *others) for c in range(labels.max() + 1)]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    if family is GaussianWishart and name not in ("small", "tiny", "large"):
+        assert np.linalg.slogdet(model.psi)[1] == pytest.approx(np.log(0.1), abs=1e-3)
+    assert np.isfinite(family(mean=model.mean).resolve(X).log_marginal(X))
+
+
+@pytest.mark.parametrize("factor", [1e-90, 1e-9, 1e-3, 1e3, 1e9, 1e90])
+def test_log_marginals_are_exact_at_every_scale(factor: float) -> None:
+    """Few points in many dimensions are where rounding bites: the determinant in rational arithmetic."""
+    X = np.random.default_rng(9).standard_normal((4, 3)) * factor
+    model = GaussianWishart().resolve(X)
+    mean, r, nu, psi = model._values()
+    labels = np.array([0, 1, 1, 1], dtype=np.int32)
+    for c, found in enumerate(model.bind(X).log_marginals(labels)):
+        Z = [[Fraction(v) for v in row - mean] for row in X[labels == c]]
+        n, d = len(Z), 3
+        sums = [sum(row[i] for row in Z) for i in range(d)]
+        scale = [
+            [
+                Fraction(psi[i, j])
+                + sum(row[i] * row[j] for row in Z)
+                - sums[i] * sums[j] / (n + Fraction(r))
+                for j in range(d)
+            ]
+            for i in range(d)
+        ]
+        expected = -n * d / 2 * np.log(np.pi) + multigammaln((nu + n) / 2, d) - multigammaln(nu / 2, d)
+        expected += nu / 2 * np.linalg.slogdet(psi)[1] - (nu + n) / 2 * log_determinant(scale)
+        expected += d / 2 * np.log(r / (r + n))
+        assert found == pytest.approx(expected, abs=1e-5)
+
+
+def log_determinant(matrix: list[list[Fraction]]) -> float:
+    """log det of a 3 x 3 matrix, without rounding until the logarithm."""
+    (a, b, c), (d, e, f), (g, h, i) = matrix
+    value = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    return log(value.numerator) - log(value.denominator)
+
+
+def test_what_stands_in_for_no_spread_does_not_tell_partitions_apart() -> None:
+    """A copied and a constant column: log p of a split against none, whatever stands in for their spread."""
+    Z = degenerate()["copied column"]
+    X = np.column_stack([Z, np.full(len(Z), 3.0)])
+    model = GaussianWishart().resolve(X)
+    labels = np.repeat([0, 1], 6).astype(np.int32)
+    psi, ratios, marginals = np.asarray(model.psi), [], []
+    for stand_in in (1.0, 7.0):
+        for form in ([0.0, 1.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]):
+            # The variance of this linear form of a row is multiplied by stand_in, all else stays.
+            image = psi @ form
+            psi = psi + (stand_in - 1) * np.outer(image, image) / (image @ form)
+        bound = GaussianWishart(model.mean, model.r, model.nu, psi).bind(X)
+        marginals.append(bound.log_marginals(np.zeros_like(labels))[0])
+        ratios.append(bound.log_marginals(labels).sum() - marginals[-1])
+    assert ratios[0] == pytest.approx(ratios[1], abs=1e-8)
+    assert marginals[0] - marginals[1] == pytest.approx(len(X) * np.log(7.0))
+
+
+def test_duplicate_rows_are_no_trouble() -> None:
+    X = np.repeat(np.array([[0.0, 1.0], [2.0, 5.0]]), 50, axis=0)
+    for family in (GaussianWishart, GaussianDiagonal):
+        assert np.isfinite(family().resolve(X).log_marginal(X))
