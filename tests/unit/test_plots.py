@@ -208,9 +208,10 @@ class TestOtherGeometry:
         assert np.all(np.isfinite(place.points))
         assert abs(np.corrcoef(place.points.T)[0, 1]) < 1e-10
 
-    def test_sparse_counts_project_as_their_dense_selves(self) -> None:
+    @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
+    def test_sparse_counts_project_as_their_dense_selves(self, shape: tuple[int, int]) -> None:
         rng = np.random.default_rng(0)
-        counts = rng.poisson(rng.gamma(0.5, 2.0, size=(30, 12)))
+        counts = rng.poisson(rng.gamma(0.5, 2.0, size=shape))
         place = plots.plane(sparse.csr_array(counts))
         roots = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
         values = np.linalg.svd(roots - roots.mean(axis=0), compute_uv=False)

@@ -78,8 +78,8 @@ def _count_components(counts: Any) -> Plane:
     mean = np.asarray(roots.mean(axis=0)).ravel()
     centred = LinearOperator(
         (n, d),
-        matvec=lambda v: roots @ v - float(mean @ np.ravel(v)),
-        rmatvec=lambda w: roots.T @ w - mean * float(np.sum(w)),
+        matvec=lambda v: roots @ np.ravel(v) - float(mean @ np.ravel(v)),
+        rmatvec=lambda w: roots.T @ np.ravel(w) - mean * float(np.sum(w)),
         dtype=np.float64,
     )
     start = np.full(min(n, d), 1.0) + np.arange(min(n, d)) / min(n, d)  # fixed, so that pictures repeat

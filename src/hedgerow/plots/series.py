@@ -111,7 +111,7 @@ def popularity(
     largest = np.sort(np.argsort(-area, kind="stable")[:12])[::-1]
     patches = need_extra("matplotlib.patches", "plot")
     handles = [patches.Patch(color=colors[c], alpha=0.7) for c in largest]
-    texts = [f"cluster {c + 1}" if names is None else str(names[c]) for c in largest]
+    texts = [f"cluster {c}" if names is None else str(names[c]) for c in largest]
     ax.legend(
         handles,
         texts,

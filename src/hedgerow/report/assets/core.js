@@ -1,0 +1,124 @@
+// What all parts of the page share: the data, colours, the selection, small builders.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const TYPES = { f4: Float32Array, i4: Int32Array, u1: Uint8Array };
+
+function unpack(packed) {
+  const raw = atob(packed.data);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return new TYPES[packed.type](bytes.buffer);
+}
+
+// Points kept for the page: all of them, or an even sample of a large set.
+const points = {
+  row: unpack(data.points.row),
+  label: unpack(data.points.label),
+  doubt: data.points.doubt ? unpack(data.points.doubt) : null,
+  name: (i) => (data.points.names ? data.points.names[i] : `point ${points.row[i]}`),
+};
+const total = data.points.total;
+const kept = points.row.length;
+
+// Same eight colours and golden-angle rule as the package's plots; larger clusters choose first.
+const CLUSTER_COLORS = ["#388bc8", "#e19c57", "#674491", "#54cdb1", "#8e4127", "#c16887", "#757f30", "#b6a0ed"];
+const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
+
+function rankedColor(rank) {
+  if (rank < CLUSTER_COLORS.length) return CLUSTER_COLORS[rank];
+  const extra = rank - CLUSTER_COLORS.length;
+  const hue = ((4.56 + GOLDEN_ANGLE * extra) * 180) / Math.PI;
+  return `oklch(${[82, 66, 42][extra % 3]}% 0.13 ${(hue % 360).toFixed(1)})`;
+}
+
+const clusterColor = (() => {
+  const rank = new Array(data.clusters.sizes.length);
+  data.clusters.by_size.forEach((cluster, place) => (rank[cluster] = place));
+  return (cluster) => rankedColor(rank[cluster]);
+})();
+
+function token(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function channels(hex) {
+  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+}
+
+// A colour function over [0, 1] through the named style tokens, so that it follows the theme.
+function ramp(names) {
+  const stops = names.map((name) => channels(token(name)));
+  return (amount) => {
+    const at = Math.min(Math.max(amount, 0), 1) * (stops.length - 1);
+    const i = Math.min(Math.floor(at), stops.length - 2);
+    return stops[i].map((low, c) => Math.round(low + (at - i) * (stops[i + 1][c] - low)));
+  };
+}
+
+const rgb = (parts) => `rgb(${parts.join(",")})`;
+
+// Elements. Text always goes in as text, never as markup.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function swatch(color) {
+  const element = make("span", { class: "swatch", "aria-hidden": "true" });
+  element.style.background = color;
+  return element;
+}
+
+const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+function short(value) {
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "–";
+  const size = Math.abs(value);
+  const text = size !== 0 && (size >= 1e6 || size < 1e-3) ? value.toExponential(1) : String(+value.toPrecision(size >= 1000 ? 5 : 3));
+  return text.replace("-", "−");
+}
+
+// A mean with as many decimals as its spread deserves.
+function spread(mean, sd) {
+  if (!Number.isFinite(mean)) return "–";
+  if (!Number.isFinite(sd) || sd === 0) return short(mean) + (sd === 0 ? " ± 0" : "");
+  const size = Math.max(Math.abs(mean), sd);
+  if (size >= 1e6 || size < 1e-3) return `${short(mean)} ± ${short(sd)}`;
+  const decimals = Math.min(Math.max(1 - Math.floor(Math.log10(sd)), 0), 6);
+  return `${mean.toFixed(decimals).replace(/^-(?=0(\.0*)?$)/, "")} ± ${sd.toFixed(decimals)}`.replace("-", "−");
+}
+
+const percent = (share) => (share > 0 && share < 0.005 ? "<1%" : `${Math.round(100 * share)}%`);
+
+const chance = (p) => (p < 0.001 ? "<0.001" : p > 0.999 ? ">0.999" : `= ${p.toFixed(3)}`);
+
+// The selection: a set of kept points with a name, from a branch, a cluster or a point. Parts of the page listen.
+const listeners = [];
+let selection = null;
+
+function onSelect(listener) {
+  listeners.push(listener);
+}
+
+function choose(next) {
+  selection = next;
+  document.getElementById("bar").hidden = next === null;
+  document.getElementById("bar-text").textContent = next === null ? "" : next.title;
+  for (const listener of listeners) listener(next);
+}
+
+function chooseCluster(cluster, extra = "") {
+  const mask = new Uint8Array(kept);
+  for (let i = 0; i < kept; i++) mask[i] = points.label[i] === cluster ? 1 : 0;
+  const size = data.clusters.sizes[cluster];
+  choose({ kind: "cluster", cluster, mask, size, title: `${extra}Cluster ${cluster}: ${count(size, "point")}` });
+}
+
+// Redraw everything after a change of size or theme.
+const painters = [];
+
+function paint() {
+  for (const painter of painters) painter();
+}

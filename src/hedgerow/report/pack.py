@@ -1,0 +1,251 @@
+"""From payload to the page's data: arrays as base64, never more of them than a page can draw."""
+
+from __future__ import annotations
+
+import base64
+import heapq
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.report.payload import ColumnsPart, DrawsPart, ReportPayload, SimilarityPart, TreePart
+from hedgerow.report.words import node_words, top_words
+
+__all__ = ["MOST_COLUMNS", "MOST_POINTS", "pack", "shown_columns"]
+
+MOST_POINTS = 4_000  # a browser draws these without stutter
+MOST_TERMINALS = 3_000
+MOST_DRAWS = 1_000  # per chain and quantity
+MOST_COLUMNS = 12
+MOST_NAME = 60
+
+IntArray = NDArray[np.int64]
+
+
+def pack(payload: ReportPayload) -> dict[str, Any]:
+    """Everything the page's script needs, ready for JSON."""
+    labels = np.asarray(payload.points.labels, dtype=np.int64)
+    n = len(labels)
+    tree = None if payload.tree is None else flatten_tree(payload.tree)
+    rows = kept_rows(n, labels if tree is None else None, None if tree is None else tree["order"])
+    sizes = np.bincount(labels)
+    by_size = np.argsort(-sizes, kind="stable")
+    place = np.full(n, -1, dtype=np.int64)  # row of the data -> kept point
+    place[rows] = np.arange(len(rows))
+    data: dict[str, Any] = {
+        "points": _points(payload, rows, labels),
+        "clusters": {"sizes": sizes.tolist(), "by_size": by_size.tolist()},
+    }
+    if tree is not None and payload.tree is not None:
+        data["tree"] = _tree(payload.tree, tree, place)
+    if payload.points.plane is not None:
+        plane = np.asarray(payload.points.plane, dtype=np.float64)[rows]
+        data["scatter"] = {"points": encode(plane, "f4"), "axes": list(payload.points.axes)}
+    if payload.columns is not None:
+        shown = shown_columns(payload.columns, labels)
+        values = np.asarray(payload.columns.values, dtype=np.float64)[np.ix_(rows, shown)]
+        data["columns"] = {
+            "names": [str(payload.columns.names[j]) for j in shown],
+            "values": encode(values, "f4"),
+        }
+    if payload.counts is not None:
+        spans = None if tree is None else (tree["order"], tree["start"], tree["stop"], tree["right"])
+        vocabulary, table = node_words(payload.counts, spans)
+        data["words"] = {
+            "list": vocabulary,
+            "nodes": None if table is None else encode(table, "i4"),
+            "width": 0 if table is None else table.shape[1],
+            "clusters": top_words(payload.counts, labels),
+        }
+    if payload.draws is not None:
+        data["draws"] = _draws(payload.draws)
+    if payload.similarity is not None:
+        data["similarity"] = _similarity(payload.similarity, place)
+    return data
+
+
+def encode(values: ArrayLike, kind: str) -> dict[str, str]:
+    """An array as little-endian bytes of `kind` ("f4", "i4", "u1") in base64."""
+    raw = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
+    return {"type": kind, "data": base64.b64encode(raw.tobytes()).decode("ascii")}
+
+
+def kept_rows(n: int, labels: IntArray | None, order: IntArray | None) -> IntArray:
+    """Rows to draw: all, or an even sample along the tree's leaves (else the clusters), so none is missed."""
+    if n <= MOST_POINTS:
+        return np.arange(n)
+    along = order if order is not None else np.argsort(np.asarray(labels), kind="stable")
+    return np.sort(along[(np.arange(MOST_POINTS) * n) // MOST_POINTS])
+
+
+def shown_columns(columns: ColumnsPart, labels: IntArray, most: int = MOST_COLUMNS) -> IntArray:
+    """The columns to tell about: all, or the `most` in which clusters differ most, in their given order."""
+    values = np.asarray(columns.values, dtype=np.float64)
+    d = values.shape[1]
+    if d <= most:
+        return np.arange(d)
+    seen = ~np.isnan(values)
+    filled = np.where(seen, values, 0.0)
+    k = int(labels.max()) + 1
+    count = np.zeros((k, d))
+    sums = np.zeros((k, d))
+    np.add.at(count, labels, seen)
+    np.add.at(sums, labels, filled)
+    total = np.maximum(seen.sum(axis=0), 1)
+    mean = filled.sum(axis=0) / total
+    between = (count * (sums / np.maximum(count, 1) - mean) ** 2).sum(axis=0)
+    whole = np.where(seen, (values - mean) ** 2, 0.0).sum(axis=0)
+    share = np.where(whole > 0, between / np.where(whole > 0, whole, 1.0), 0.0)
+    return np.sort(np.argsort(-share, kind="stable")[:most])
+
+
+def flatten_tree(tree: TreePart) -> dict[str, Any]:
+    """The forest in preorder, its smallest branches closed if there are more than `MOST_TERMINALS` leaves.
+
+    `node` are the old numbers; `right` the new number of the right child, 0 at a terminal (the left child is
+    always the next node); each node stands over `order[start:stop]`, rows of the data from left to right.
+    """
+    left, right = np.asarray(tree.left, dtype=np.int64), np.asarray(tree.right, dtype=np.int64)
+    roots = np.atleast_1d(np.asarray(tree.roots, dtype=np.int64))
+    size = np.asarray(tree.size, dtype=np.int64)
+    opened = _opened(left, right, roots, size)
+    node: list[int] = []
+    new_right: list[int] = []
+    start: list[int] = []
+    order: list[int] = []
+    new_roots: list[int] = []
+    parent_of_right: list[tuple[int, int]] = [(int(root), -1) for root in roots[::-1]]
+    while parent_of_right:
+        old, parent = parent_of_right.pop()
+        if parent == -1:
+            new_roots.append(len(node))
+        elif parent >= 0:
+            new_right[parent] = len(node)
+        me = len(node)
+        node.append(old)
+        new_right.append(0)
+        start.append(len(order))
+        if old in opened:
+            parent_of_right += [(int(right[old]), me), (int(left[old]), -2)]
+        else:
+            order += _leaves(left, right, old)
+    begin = np.array(start, dtype=np.int64)
+    return {
+        "node": np.array(node, dtype=np.int64),
+        "right": np.array(new_right, dtype=np.int64),
+        "start": begin,
+        "stop": begin + size[node],
+        "order": np.array(order, dtype=np.int64),
+        "roots": new_roots,
+    }
+
+
+def _opened(left: IntArray, right: IntArray, roots: IntArray, size: IntArray) -> set[int]:
+    """Joins to keep, largest first, up to the number of terminals that the page takes."""
+    queue = [(-int(size[root]), int(root)) for root in roots if left[root] >= 0]
+    heapq.heapify(queue)
+    opened: set[int] = set()
+    while queue and len(roots) + len(opened) < MOST_TERMINALS:
+        _, node = heapq.heappop(queue)
+        opened.add(node)
+        for child in (int(left[node]), int(right[node])):
+            if left[child] >= 0:
+                heapq.heappush(queue, (-int(size[child]), child))
+    return opened
+
+
+def _leaves(left: IntArray, right: IntArray, top: int) -> list[int]:
+    found: list[int] = []
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        if left[node] < 0:
+            found.append(node)
+        else:
+            stack += [int(right[node]), int(left[node])]
+    return found
+
+
+def _points(payload: ReportPayload, rows: IntArray, labels: IntArray) -> dict[str, Any]:
+    points: dict[str, Any] = {
+        "total": len(labels),
+        "row": encode(rows, "i4"),
+        "label": encode(labels[rows], "i4"),
+    }
+    if payload.points.uncertainty is not None:
+        points["doubt"] = encode(
+            np.clip(np.asarray(payload.points.uncertainty, dtype=np.float64)[rows], 0, 1), "f4"
+        )
+    if payload.points.names is not None:
+        names = [str(payload.points.names[row]) for row in rows]
+        points["names"] = [name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…" for name in names]
+    return points
+
+
+def _tree(part: TreePart, tree: dict[str, Any], place: IntArray) -> dict[str, Any]:
+    along = place[tree["order"]]
+    before = np.concatenate([[0], np.cumsum(along >= 0)])  # kept points left of each position
+    node = tree["node"]
+    log_d = np.asarray(part.log_d, dtype=np.float64)[node]
+    return {
+        "right": encode(tree["right"], "i4"),
+        "size": encode(np.asarray(part.size)[node], "i4"),
+        "log_d": encode(np.where(np.isnan(log_d), -np.inf, log_d), "f4"),
+        "height": encode(np.asarray(part.height, dtype=np.float64)[node], "f4"),
+        "start": encode(before[tree["start"]], "i4"),
+        "stop": encode(before[tree["stop"]], "i4"),
+        "order": encode(along[along >= 0], "i4"),
+        "roots": tree["roots"],
+        "cut": float(part.cut),
+        "ticks": [[float(position), str(text)] for position, text in part.ticks],
+    }
+
+
+def _draws(draws: DrawsPart) -> dict[str, Any]:
+    k = np.asarray(draws.n_clusters).astype(np.int64)
+    low = int(k.min())
+    by_chain = (
+        np.stack([np.bincount(chain - low, minlength=int(k.max()) - low + 1) for chain in k]) / k.shape[1]
+    )
+    traces = [
+        {
+            "name": str(name),
+            "draws": k.shape[1],
+            "chains": [_thin(chain) for chain in np.asarray(values, dtype=np.float64)],
+        }
+        for name, values in draws.quantities.items()
+    ]
+    return {
+        "counts": {
+            "k": list(range(low, int(k.max()) + 1)),
+            "probability": [round(float(p), 5) for p in by_chain.mean(axis=0)],
+            "by_chain": [[round(float(p), 5) for p in chain] for chain in by_chain],
+        },
+        "traces": traces,
+    }
+
+
+def _thin(chain: NDArray[np.float64]) -> dict[str, Any]:
+    """At most `MOST_DRAWS` values: the least and the greatest of every stretch, so that no spike is lost."""
+    at = np.arange(len(chain))
+    if len(chain) > MOST_DRAWS:
+        stretches = np.array_split(at, MOST_DRAWS // 2)
+        at = np.unique([s[pick(chain[s])] for s in stretches for pick in (np.argmin, np.argmax)])
+    return {"at": encode(at, "i4"), "value": encode(chain[at], "f4")}
+
+
+def _similarity(part: SimilarityPart, place: IntArray) -> dict[str, Any]:
+    blocks = np.asarray(part.blocks, dtype=np.float64)
+    edges = np.asarray(part.edges, dtype=np.int64)
+    along = place[np.asarray(part.order, dtype=np.int64)]
+    seen = along >= 0
+    cell = np.searchsorted(edges, np.arange(len(along)), side="right") - 1
+    half = np.rint(255 * np.clip(blocks, 0.0, 1.0))[np.tril_indices(len(blocks))]
+    return {
+        "cells": len(blocks),
+        "half": encode(half, "u1"),
+        "edges": encode(edges, "i4"),
+        "order": encode(along[seen], "i4"),
+        "at": encode(cell[seen], "i4"),
+    }
