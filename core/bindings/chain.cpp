@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
+#include "hedgerow/kernels/split_merge.hpp"
 #include "hedgerow/kernels/tree_guided.hpp"
 #include "hedgerow/predictive.hpp"
 
@@ -230,6 +231,10 @@ void bind_chain(nb::module_& m) {
       .def_prop_ro("name", [](const KernelFactory& k) { return k.name; });
 
   m.def("gibbs", [](int subset) { return KernelFactory{"Gibbs", [subset] { return std::make_unique<Gibbs>(subset); }}; }, nb::arg("subset") = 0);
+
+  m.def("split_merge", [](int scans, int subset) {
+    return KernelFactory{"SplitMerge", [scans, subset] { return std::make_unique<SplitMerge>(scans, subset); }};
+  }, nb::arg("scans"), nb::arg("subset") = 0);
 
   nb::class_<WeightedGuide>(m, "WeightedGuide", "A guide tree with P(not one cluster) per node.")
       .def("__init__", [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {

@@ -26,11 +26,7 @@ void TreeGuided::stats(double* out) const {
 void TreeGuided::step(State& state) {
   splits_ = split_accepts_ = merges_ = merge_accepts_ = log_r_count_ = 0;
   log_r_sum_ = 0.0;
-  if (scratch_of_ != &state.partition.likelihood()) {
-    scratch_of_ = &state.partition.likelihood();
-    scratch_ = scratch_of_->statistics(Layout::nodes);
-    scratch_->reserve(3);
-  }
+  sides_.attach(state);
   if (state.partition.rows() > 1)
     for (int g = 0; g < global_moves_; ++g) global_move(state);
   gibbs_.rest();
@@ -129,56 +125,26 @@ void TreeGuided::list_blocks(int v, int i, int j, int block_size) {
     cut_into_blocks(induced_.left[up] == node ? induced_.right[up] : induced_.left[up], block_size);
 }
 
-void TreeGuided::side_start(State& state, int side, int position) {
-  scratch_->clear(side);
-  side_size_[side] = 0;
-  side_q_[side].assign(state.measure.trivial_q() ? 0 : state.measure.bases(), 0.0);
-  side_add(state, {position, position + 1}, side);
+// log φ_h(side ∪ block) − log φ_h(side) for the two sides.
+void TreeGuided::block_scores(const Block& block, double* out) {
+  if (block.end - block.begin > 1) {
+    sides_.set_block(&induced_.rows[block.begin], block.end - block.begin);
+    return sides_.score_block(out);
+  }
+  out[0] = sides_.score(induced_.rows[block.begin], 0);
+  out[1] = sides_.score(induced_.rows[block.begin], 1);
 }
 
-void TreeGuided::side_add(State& state, const Block& block, int side) {
-  for (int p = block.begin; p < block.end; ++p) {
-    const int row = induced_.rows[p];
-    if (block.end - block.begin == 1) scratch_->add(side, row);
-    const double* lq = state.measure.lq_row(state.partition.group(row));
-    for (std::size_t r = 0; r < side_q_[side].size(); ++r) side_q_[side][r] += lq[r];
-  }
-  if (block.end - block.begin > 1) scratch_->merge(side, 2);
-  side_size_[side] += block.end - block.begin;
+void TreeGuided::add_block(const Block& block, int side) {
+  if (block.end - block.begin > 1) return sides_.add_block(side);
+  sides_.add(side, induced_.rows[block.begin]);
 }
 
-double TreeGuided::side_log_phi(State& state, int side) {
-  return state.measure.log_weight(side_size_[side], side_q_[side].data()) + scratch_->log_marginal(side);
-}
-
-void TreeGuided::block_scores(State& state, const Block& block, double* out) {
-  const Measure& measure = state.measure;
-  const int size = block.end - block.begin;
-  if (size == 1) {
-    const int row = induced_.rows[block.begin];
-    out[0] = scratch_->log_predictive(row, 0);
-    out[1] = scratch_->log_predictive(row, 1);
-  } else {
-    scratch_->clear(2);
-    for (int p = block.begin; p < block.end; ++p) scratch_->add(2, induced_.rows[p]);
-    const int sides[2] = {0, 1};
-    scratch_->log_marginal_merged(2, sides, 2, out);
-    out[0] -= scratch_->log_marginal(0);
-    out[1] -= scratch_->log_marginal(1);
-  }
-  for (int side = 0; side < 2; ++side) {
-    if (measure.trivial_q()) {
-      out[side] += measure.log_kappa(side_size_[side] + size) - measure.log_kappa(side_size_[side]);
-      continue;
-    }
-    block_q_ = side_q_[side];
-    for (int p = block.begin; p < block.end; ++p) {
-      const double* lq = measure.lq_row(state.partition.group(induced_.rows[p]));
-      for (std::size_t r = 0; r < block_q_.size(); ++r) block_q_[r] += lq[r];
-    }
-    out[side] += measure.log_weight(side_size_[side] + size, block_q_.data()) -
-                 measure.log_weight(side_size_[side], side_q_[side].data());
-  }
+void TreeGuided::seed_sides(int i, int j) {
+  sides_.clear(0);
+  sides_.clear(1);
+  sides_.add(0, induced_.rows[i]);
+  sides_.add(1, induced_.rows[j]);
 }
 
 // Probability of choosing side 0 given the two scores, and of side 1, in logs.
@@ -201,18 +167,17 @@ void TreeGuided::split(State& state, const WeightedGuide& guide, int c, int bloc
   const int i = induced_.begin[v] + rng.index(v + 1 - induced_.begin[v]);
   const int j = v + 1 + rng.index(induced_.end[v] - v - 1);
   list_blocks(v, i, j, block_size);
-  side_start(state, 0, i);
-  side_start(state, 1, j);
+  seed_sides(i, j);
   side_of_.assign(m, 0);
   side_of_[j] = 1;
   double log_q = 0.0;
   for (const Block& block : blocks_) {
     double scores[2], choice[2];
-    block_scores(state, block, scores);
+    block_scores(block, scores);
     log_choice(scores, choice);
     const int side = rng.uniform() < std::exp(choice[0]) ? 0 : 1;
     log_q += choice[side];
-    side_add(state, block, side);
+    add_block(block, side);
     for (int p = block.begin; p < block.end; ++p) side_of_[p] = static_cast<char>(side);
   }
   // s: the chance that the pair law separates the two sides.
@@ -227,16 +192,16 @@ void TreeGuided::split(State& state, const WeightedGuide& guide, int c, int bloc
   const double log_s = std::log(separated / omega_total);
 
   // The way back: pick either side, then choose the other to merge with.
-  const double phi_a = side_log_phi(state, 0), phi_b = side_log_phi(state, 1);
+  const double phi_a = sides_.log_phi(0), phi_b = sides_.log_phi(1);
   const double phi_m = log_phi_[c];
   const double log_p_split = -affinities_total_;
   const int slot_a = partition.scratch(0), slot_b = partition.scratch(1);
-  partition.statistics().load(slot_a, *scratch_, 0);
-  partition.statistics().load(slot_b, *scratch_, 1);
+  partition.statistics().load(slot_a, sides_.statistics(), 0);
+  partition.statistics().load(slot_b, sides_.statistics(), 1);
   const double log_ab = phi_m - phi_a - phi_b;  // log a(A, B')
   merged_affinity_.resize(k);
-  const double total_a = log_add(log_ab, affinities(state, slot_a, side_size_[0], side_q_[0].data(), c, -1, merged_affinity_.data()));
-  const double total_b = log_add(log_ab, affinities(state, slot_b, side_size_[1], side_q_[1].data(), c, -1, merged_affinity_.data()));
+  const double total_a = log_add(log_ab, affinities(state, slot_a, sides_.size(0), sides_.log_q(0), c, -1, merged_affinity_.data()));
+  const double total_b = log_add(log_ab, affinities(state, slot_b, sides_.size(1), sides_.log_q(1), c, -1, merged_affinity_.data()));
   const double log_back = log_add(log_ab - total_a, log_ab - total_b) - std::log(k + 1.0);
   const double log_there = -std::log(static_cast<double>(k)) + log_p_split + log_q + log_s;
   const double log_r = phi_a + phi_b - phi_m + log_back - log_there;
@@ -310,16 +275,15 @@ void TreeGuided::merge(State& state, const WeightedGuide& guide, int a, int b, i
       return;
     }
   }
-  side_start(state, 0, i);
-  side_start(state, 1, j);
+  seed_sides(i, j);
   for (const Block& block : blocks_) {
     if (log_r < log_accept - 30.0) break;  // every further factor only lowers it
     double scores[2], choice[2];
-    block_scores(state, block, scores);
+    block_scores(block, scores);
     log_choice(scores, choice);
     const int side = side_of_[block.begin] == side_of_[i] ? 0 : 1;
     log_r += choice[side];
-    side_add(state, block, side);
+    add_block(block, side);
   }
   log_r_sum_ += log_r;
   if (log_accept >= log_r) return;

@@ -10,6 +10,7 @@
 
 #include "hedgerow/guide.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
+#include "hedgerow/kernels/sides.hpp"
 
 namespace hedgerow {
 
@@ -42,11 +43,9 @@ class TreeGuided final : public Kernel {
   void node_weights(const WeightedGuide& guide);
   void list_blocks(int v, int i, int j, int block_size);
   void cut_into_blocks(int child, int block_size);
-  // log φ_h(side ∪ block) − log φ_h(side) for the two sides.
-  void block_scores(State& state, const Block& block, double* out);
-  void side_add(State& state, const Block& block, int side);
-  void side_start(State& state, int side, int position);
-  double side_log_phi(State& state, int side);
+  void block_scores(const Block& block, double* out);
+  void add_block(const Block& block, int side);
+  void seed_sides(int i, int j);
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
   Guides guides_;
@@ -61,10 +60,7 @@ class TreeGuided final : public Kernel {
   std::vector<int> leaving_, pending_;
   std::vector<double> merged_, affinity_, merged_affinity_, log_phi_, pair_weight_;
   double affinities_total_ = 0.0;  // log(1 + Σ a) of the cluster picked
-  std::unique_ptr<Statistics> scratch_;  // 0 and 1: the two sides, 2: a block
-  const Likelihood* scratch_of_ = nullptr;
-  int side_size_[2] = {0, 0};
-  std::vector<double> side_q_[2], block_q_;
+  Sides sides_;
   std::vector<char> side_of_;
   double log_r_sum_ = 0.0;
   int splits_ = 0, split_accepts_ = 0, merges_ = 0, merge_accepts_ = 0, log_r_count_ = 0;
