@@ -13,9 +13,11 @@
 
 #include "arrays.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
+#include "hedgerow/kernels/slice.hpp"
 #include "hedgerow/kernels/split_merge.hpp"
 #include "hedgerow/kernels/tree_guided.hpp"
 #include "hedgerow/predictive.hpp"
+#include "hedgerow/smc.hpp"
 
 namespace hedgerow::bindings {
 
@@ -235,6 +237,34 @@ void bind_chain(nb::module_& m) {
   m.def("split_merge", [](int scans, int subset) {
     return KernelFactory{"SplitMerge", [scans, subset] { return std::make_unique<SplitMerge>(scans, subset); }};
   }, nb::arg("scans"), nb::arg("subset") = 0);
+
+  m.def("slice", [] { return KernelFactory{"Slice", [] { return std::make_unique<Slice>(); }}; });
+
+  m.def("smc", [](const Likelihood& likelihood, const Prior& prior, int particles, double threshold, std::uint64_t seed, std::uint64_t stream, bool shuffle) {
+    SmcResult result;
+    {
+      nb::gil_scoped_release release;
+      result = smc(likelihood, prior, particles, threshold, seed, stream, shuffle, nullptr);
+    }
+    nb::dict out;
+    std::int32_t* labels;
+    auto labels_out = make_array<std::int32_t>({static_cast<std::size_t>(particles), static_cast<std::size_t>(likelihood.rows())}, &labels);
+    std::copy(result.labels.begin(), result.labels.end(), labels);
+    for (double& x : result.log_u) x = std::exp(x);
+    out["log_evidence"] = result.log_evidence;
+    out["log_weights"] = to_array(result.log_weights);
+    out["labels"] = labels_out;
+    out["u"] = to_array(result.log_u);
+    out["alpha"] = to_array(result.alpha);
+    out["sigma"] = to_array(result.sigma);
+    out["tau"] = to_array(result.tau);
+    out["theta"] = to_array(result.theta);
+    out["log_joint"] = to_array(result.log_joint);
+    out["first_ancestors"] = to_array(std::vector<std::int32_t>(result.first_ancestors));
+    out["effective"] = to_array(result.effective);
+    out["resamplings"] = result.resamplings;
+    return out;
+  }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"), nb::arg("stream"), nb::arg("shuffle"));
 
   nb::class_<WeightedGuide>(m, "WeightedGuide", "A guide tree with P(not one cluster) per node.")
       .def("__init__", [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {

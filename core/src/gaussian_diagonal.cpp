@@ -165,6 +165,32 @@ class GaussianDiagonalStatistics final : public Statistics {
     }
   }
 
+  // θ = (constant, μ, λ) per column.
+  int atom_size() const override { return 3 * d_; }
+
+  void draw_atom(int slot, Rng& rng, double* atom) override {
+    const double* p = record(slot);
+    for (int j = 0; j < d_; ++j, p += 3, atom += 3) {
+      const double n = p[0], r = f_.r(j) + n;
+      const double scale = 1.0 + 0.5 * (p[2] + f_.r(j) * n / r * p[1] * p[1]);
+      const double log_precision = rng.log_gamma_variate(f_.a(j) + 0.5 * n) - std::log(scale);
+      atom[0] = 0.5 * (log_precision - kLog2Pi) - f_.log_scale(j);
+      atom[1] = n / r * p[1] + rng.normal() * std::exp(-0.5 * (log_precision + std::log(r)));
+      atom[2] = std::exp(log_precision);
+    }
+  }
+
+  double log_density(int row, const double* atom) override {
+    const double* x = f_.row(row);
+    double total = 0.0;
+    for (int j = 0; j < d_; ++j, atom += 3) {
+      if (std::isnan(x[j])) continue;
+      const double z = x[j] - atom[1];
+      total += atom[0] - 0.5 * atom[2] * z * z;
+    }
+    return total;
+  }
+
  private:
   // Σ a_n log B_n: with one a_n for all columns, logs of products of four.
   struct Logs {

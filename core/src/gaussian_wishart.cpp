@@ -35,9 +35,8 @@ double cholesky(double* a, int d) {
   return logdet;
 }
 
-// Inverse of LLᵀ from packed L, into packed lower triangle.
-void invert(const double* l, int d, double* out, double* work) {
-  // work = L⁻¹ (packed), then out = work^T work.
+// L⁻¹ of a packed lower triangle.
+void invert_triangle(const double* l, int d, double* work) {
   for (int i = 0; i < d; ++i) {
     const double* row = l + i * (i + 1) / 2;
     double* w = work + i * (i + 1) / 2;
@@ -48,6 +47,11 @@ void invert(const double* l, int d, double* out, double* work) {
     }
     w[i] = 1.0 / row[i];
   }
+}
+
+// Inverse of LLᵀ from packed L, into packed lower triangle.
+void invert(const double* l, int d, double* out, double* work) {
+  invert_triangle(l, d, work);
   for (int i = 0; i < d; ++i)
     for (int j = 0; j <= i; ++j) {
       double s = 0.0;
@@ -247,6 +251,61 @@ class GaussianWishartStatistics final : public Statistics {
         out[b * kLanes + l] = f_.marginal_constant(n) - 0.5 * (f_.nu() + n) * lane_out[l];
       }
     }
+  }
+
+  // θ = (log-density constant, μ, Mᵀ row by row) with Λ = MMᵀ drawn by Bartlett's decomposition.
+  int atom_size() const override { return 1 + d_ + d_ * d_; }
+
+  void draw_atom(int slot, Rng& rng, double* atom) override {
+    const double* p = record(slot);
+    const double n = p[0], r = f_.r();
+    std::vector<double> c(t_), bartlett(t_), inverse(t_), work(d_);
+    posterior_scale(n, p + 2, p + 2 + d_, c.data());
+    const double logdet = cholesky(c.data(), d_);
+    double log_bartlett = 0.0;
+    for (int i = 0; i < d_; ++i)
+      for (int j = 0; j <= i; ++j) {
+        double& a = bartlett[i * (i + 1) / 2 + j];
+        if (j < i) {
+          a = rng.normal();
+        } else {  // a chi variate with ν + n − i degrees of freedom
+          a = std::exp(0.5 * (rng.log_gamma_variate(0.5 * (f_.nu() + n - i)) + std::log(2.0)));
+          log_bartlett += std::log(a);
+        }
+      }
+    invert_triangle(c.data(), d_, inverse.data());
+    double* m = atom + 1 + d_;  // Mᵀ[k][i] = Σ_l C⁻¹[l][i] A[l][k]
+    for (int k = 0; k < d_; ++k)
+      for (int i = 0; i < d_; ++i) {
+        double sum = 0.0;
+        for (int l = std::max(i, k); l < d_; ++l) sum += inverse[l * (l + 1) / 2 + i] * bartlett[l * (l + 1) / 2 + k];
+        m[k * d_ + i] = sum;
+      }
+    // μ = m_n + C A⁻ᵀ ε / √(r+n).
+    for (int i = 0; i < d_; ++i) work[i] = rng.normal();
+    for (int i = d_ - 1; i >= 0; --i) {
+      for (int l = i + 1; l < d_; ++l) work[i] -= bartlett[l * (l + 1) / 2 + i] * work[l];
+      work[i] /= bartlett[i * (i + 1) / 2 + i];
+    }
+    for (int i = 0; i < d_; ++i) {
+      double noise = 0.0;
+      for (int l = 0; l <= i; ++l) noise += c[i * (i + 1) / 2 + l] * work[l];
+      atom[1 + i] = n / (r + n) * p[2 + i] + noise / std::sqrt(r + n);
+    }
+    atom[0] = log_bartlett - 0.5 * logdet - 0.5 * d_ * kLog2Pi + f_.log_jacobian();
+  }
+
+  double log_density(int row, const double* atom) override {
+    const double* x = f_.row(row);
+    const double* mean = atom + 1;
+    const double* m = mean + d_;
+    double q = 0.0;
+    for (int k = 0; k < d_; ++k) {
+      double s = 0.0;
+      for (int i = 0; i < d_; ++i) s += m[k * d_ + i] * (x[i] - mean[i]);
+      q += s * s;
+    }
+    return atom[0] - 0.5 * q;
   }
 
  private:

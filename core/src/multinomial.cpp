@@ -24,15 +24,41 @@ struct Totals {
 // A slot as a list of cells, the form in which the two layouts exchange them.
 class CellSource : public Statistics {
  public:
+  explicit CellSource(const Multinomial& family) : f_(family) {}
   virtual void cells(int slot, std::vector<Cell>& out) = 0;
   virtual Totals& totals(int slot) = 0;
+
+  // θ = log probabilities of the columns, Dirichlet given the counts.
+  int atom_size() const override { return f_.columns(); }
+
+  void draw_atom(int slot, Rng& rng, double* atom) override {
+    std::vector<Cell> counts;
+    cells(slot, counts);
+    auto next = counts.begin();
+    for (int w = 0; w < f_.columns(); ++w) {
+      double shape = f_.beta();
+      if (next != counts.end() && next->column == w) shape += (next++)->count;
+      atom[w] = rng.log_gamma_variate(shape);
+    }
+    const double total = log_sum(atom, f_.columns());
+    for (int w = 0; w < f_.columns(); ++w) atom[w] -= total;
+  }
+
+  double log_density(int row, const double* atom) override {
+    double total = f_.coefficient(row);
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) total += c->count * atom[c->column];
+    return total;
+  }
+
+ protected:
+  const Multinomial& f_;
 };
 
 // counts_[column · capacity + slot]: the K counts of one word lie together, so a row is scored against all clusters by
 // streaming over its words.
 class MultinomialTable final : public CellSource {
  public:
-  explicit MultinomialTable(const Multinomial& family) : f_(family) {
+  explicit MultinomialTable(const Multinomial& family) : CellSource(family) {
     // Factors multiplied before a logarithm is taken: their product must stay inside the range of doubles.
     const double widest = std::max({std::abs(std::log10(f_.beta())), std::log10(f_.beta() + static_cast<double>(f_.grand_total()) + 1.0), 1.0});
     factors_ = std::max(1, static_cast<int>(280.0 / widest));
@@ -186,7 +212,6 @@ class MultinomialTable final : public CellSource {
     return f_.log_normaliser(tokens + static_cast<double>(f_.total(row))) - f_.log_normaliser(tokens);
   }
 
-  const Multinomial& f_;
   int capacity_ = 0, factors_;
   AlignedVector<std::int32_t> counts_;
   AlignedVector<double> acc_;
@@ -197,7 +222,7 @@ class MultinomialTable final : public CellSource {
 // One vector per slot: sorted cells while they are few, a dense array once they are many.
 class MultinomialNodes final : public CellSource {
  public:
-  explicit MultinomialNodes(const Multinomial& family) : f_(family) {}
+  explicit MultinomialNodes(const Multinomial& family) : CellSource(family) {}
 
   int slots() const override { return static_cast<int>(nodes_.size()); }
   void reserve(int slots) override {
@@ -366,7 +391,6 @@ class MultinomialNodes final : public CellSource {
     node.cells = merged_;
   }
 
-  const Multinomial& f_;
   std::vector<Node> nodes_;
   std::vector<Cell> merged_;
 };

@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "hedgerow/rng.hpp"
+
 namespace hedgerow {
 
 // How a Statistics object will be used; the answers do not depend on it, the speed does.
@@ -42,6 +44,12 @@ class Statistics {
   virtual double log_predictive_without(int row, int slot) = 0;       // log p(x_row | X_slot minus row), row inside
   virtual void log_predictive_front(int row, int k, double* out) = 0;  // slots 0..k-1; out padded to a multiple of 8
   virtual void log_marginal_merged(int slot, const int* others, int k, double* out) = 0;  // log p(X_slot ∪ X_other)
+
+  // Explicit parameters, for conditional samplers: how many doubles an atom θ takes (0: this family has none), a draw of it
+  // given the rows of a slot (an empty slot: from the base measure), and log L(x_row | θ).
+  virtual int atom_size() const { return 0; }
+  virtual void draw_atom(int slot, Rng& rng, double* atom) { (void)slot, (void)rng, (void)atom; }
+  virtual double log_density(int row, const double* atom) { return (void)row, (void)atom, 0.0; }
 };
 
 class Likelihood {

@@ -25,6 +25,7 @@ class GaussianWishart final : public Likelihood {
   const double* row(int i) const { return y_.data() + static_cast<std::size_t>(i) * d_; }
   double r() const { return r_; }
   double nu() const { return nu_; }
+  double log_jacobian() const { return -log_det_l_; }  // log density of x over that of the whitened row
   double marginal_constant(int n) const;    // everything of log p(X_c) but −(ν+n)/2 log|Ψ_n|
   double predictive_constant(int n) const;  // everything of log p(x|X_c) but the terms in Ψ_n
 

@@ -1,0 +1,25 @@
+// Sequential Monte Carlo over rows: particles (Π, u, hyper-parameters), an unbiased estimate of the evidence p(X).
+//
+// Row i+1 is allocated from its full conditional; the incremental weight is (u/i)·[κ(1,u)p(x) + Σ_c κ(|c|+1,u)/κ(|c|,u)·p(x|X_c)].
+// Particles are resampled when their effective number falls, and u and the sampled hyper-parameters then move by steps that leave
+// the present posterior invariant. For the Dirichlet process u is integrated out: the weight has 1/(α + i) for u/i·(u+τ)^…
+#pragma once
+
+#include "hedgerow/kernel.hpp"
+
+namespace hedgerow {
+
+struct SmcResult {
+  double log_evidence = 0.0;
+  std::vector<double> log_weights;         // of the particles at the end, normalised
+  std::vector<int> labels;                 // particles × rows, canonical
+  std::vector<double> log_u, alpha, sigma, tau, theta, log_joint;
+  std::vector<int> first_ancestors;        // index at the start of each particle's line
+  int resamplings = 0;
+  std::vector<double> effective;           // after each row
+};
+
+SmcResult smc(const Likelihood& likelihood, const Prior& prior, int particles, double threshold, std::uint64_t seed, std::uint64_t stream,
+              bool shuffle, const bool* stop);
+
+}  // namespace hedgerow
