@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "hedgerow/kernels/combine.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
 #include "hedgerow/kernels/slice.hpp"
 #include "hedgerow/kernels/split_merge.hpp"
@@ -151,10 +152,10 @@ class PyChain {
     allocate_sequentially(chain_->state);
   }
 
-  // Runs without recording anything.
-  void skip(int iterations) {
+  // Iterations done..done+count-1 of a warm-up of `total`; kernels may adapt, nothing is recorded.
+  void warm_up(int count, int done, int total) {
     nb::gil_scoped_release release;
-    for (int i = 0; i < iterations; ++i) chain_->step();
+    for (int i = 0; i < count; ++i) chain_->warm_up(static_cast<double>(done + i) / total);
   }
 
   nb::dict state() const {
@@ -189,6 +190,7 @@ class PyChain {
 
   std::vector<std::string> stat_names() const { return chain_->kernel().stat_names(); }
   double log_joint() { return chain_->log_joint(); }
+  int clusters() const { return chain_->state.partition.clusters(); }
   Chain& chain() { return *chain_; }
 
  private:
@@ -237,6 +239,27 @@ void bind_chain(nb::module_& m) {
   m.def("split_merge", [](int scans, int subset) {
     return KernelFactory{"SplitMerge", [scans, subset] { return std::make_unique<SplitMerge>(scans, subset); }};
   }, nb::arg("scans"), nb::arg("subset") = 0);
+
+  const auto combine = [](const std::vector<KernelFactory>& parts, const std::vector<double>& weights) {
+    std::vector<Combined::Part> made;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      int same = 0, before = 0;
+      for (std::size_t j = 0; j < parts.size(); ++j) {
+        same += parts[j].name == parts[i].name;
+        before += j <= i && parts[j].name == parts[i].name;
+      }
+      made.push_back({same > 1 ? parts[i].name + std::to_string(before) : parts[i].name, parts[i].make(), weights[i]});
+    }
+    return made;
+  };
+  m.def("cycle", [combine](std::vector<KernelFactory> parts) {
+    std::vector<double> weights(parts.size(), 1.0);
+    return KernelFactory{"cycle", [=] { return std::make_unique<Cycle>(combine(parts, weights)); }};
+  }, nb::arg("parts"));
+  m.def("mix", [combine](std::vector<KernelFactory> parts, std::vector<double> weights) {
+    if (parts.size() != weights.size()) throw std::invalid_argument("one weight per part is needed");
+    return KernelFactory{"mix", [=] { return std::make_unique<Mix>(combine(parts, weights)); }};
+  }, nb::arg("parts"), nb::arg("weights"));
 
   m.def("slice", [] { return KernelFactory{"Slice", [] { return std::make_unique<Slice>(); }}; });
 
@@ -292,12 +315,13 @@ void bind_chain(nb::module_& m) {
            nb::arg("likelihood"), nb::arg("prior"), nb::arg("kernel"), nb::arg("labels"), nb::arg("groups") = nb::none(), nb::arg("seed") = 0,
            nb::arg("stream") = 0)
       .def("run", &PyChain::run, nb::arg("iterations"), nb::arg("thin") = 1)
-      .def("skip", &PyChain::skip, nb::arg("iterations"))
+      .def("warm_up", &PyChain::warm_up, nb::arg("count"), nb::arg("done"), nb::arg("total"))
       .def("start_sequentially", &PyChain::start_sequentially)
       .def("state", &PyChain::state)
       .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"),
            nb::arg("theta"), nb::arg("rng") = nb::none())
       .def("log_joint", &PyChain::log_joint)
+      .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)
       .def_prop_rw("update_u", [](PyChain& c) { return c.chain().update_u; }, [](PyChain& c, bool v) { c.chain().update_u = v; })
       .def_prop_rw("update_hyper", [](PyChain& c) { return c.chain().update_hyper; }, [](PyChain& c, bool v) { c.chain().update_hyper = v; });

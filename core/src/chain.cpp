@@ -43,6 +43,12 @@ void Chain::step() {
   if (update_hyper) state.measure.update_hyper(state.rng, state.partition.sizes(), state.partition.log_q());
 }
 
+void Chain::warm_up(double progress) {
+  state.partition.rebuild();
+  kernel_->adapt(state, progress);
+  step();
+}
+
 double Chain::log_joint() {
   return state.measure.log_partition(state.partition.sizes(), state.partition.log_q()) + state.partition.log_likelihood();
 }

@@ -24,6 +24,9 @@ class Kernel {
   virtual ~Kernel() = default;
   // One iteration: moves the partition; u and the hyper-parameters stay.
   virtual void step(State& state) = 0;
+  // Called before an iteration whose draw is thrown away, with the share of the warm-up done; what follows the last call must
+  // depend on the state through exact moves only.
+  virtual void adapt(State& state, double progress) { (void)state, (void)progress; }
   // What happened in the last iteration, one number per name.
   virtual std::vector<std::string> stat_names() const { return {}; }
   virtual void stats(double* out) const { (void)out; }
@@ -55,6 +58,7 @@ class Chain {
         const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream);
 
   void step();
+  void warm_up(double progress);  // an iteration that may adapt
   double log_joint();
 
   State state;

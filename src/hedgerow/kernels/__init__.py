@@ -1,8 +1,25 @@
-"""Kernels: the ways a chain can move."""
+"""Kernels: the ways a chain can move, and sequential Monte Carlo."""
 
-from hedgerow.kernels.base import Kernel
+from hedgerow.kernels.base import Kernel, Site
+from hedgerow.kernels.combine import Cycle, Mix, cycle, mix
 from hedgerow.kernels.gibbs import Gibbs
+from hedgerow.kernels.slice import Slice
+from hedgerow.kernels.smc import SmcResult, smc
+from hedgerow.kernels.split_merge import SplitMerge
 
-KERNELS: tuple[type[Kernel], ...] = (Gibbs,)
+KERNELS: tuple[type[Kernel], ...] = (Gibbs, SplitMerge, Slice)
 
-__all__ = ["KERNELS", "Gibbs", "Kernel"]
+__all__ = [
+    "KERNELS",
+    "Cycle",
+    "Gibbs",
+    "Kernel",
+    "Mix",
+    "Site",
+    "Slice",
+    "SmcResult",
+    "SplitMerge",
+    "cycle",
+    "mix",
+    "smc",
+]

@@ -8,11 +8,23 @@ storage tests run over.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from hedgerow import _core
+from hedgerow.errors import require
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "Site", "check_subset", "is_whole"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a kernel will work: the bound likelihood, the prior, and the random numbers of its chain."""
+
+    likelihood: _core.Likelihood
+    prior: _core.Prior
+    seed: int
+    stream: int
 
 
 class Kernel(ABC):
@@ -22,5 +34,16 @@ class Kernel(ABC):
     """Whether the posterior is left invariant (everything but `TreeGuidedPublished`)."""
 
     @abstractmethod
-    def to_core(self) -> _core.Kernel:
-        """The compiled recipe."""
+    def to_core(self, site: Site) -> _core.Kernel:
+        """The compiled recipe for one chain at this site."""
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number (and not a truth value)."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_subset(owner: str, subset: int | None) -> None:
+    """Refuse a subset that is not a positive number of rows."""
+    good = subset is None or (is_whole(subset) and subset >= 1)
+    require(good, owner, "subset", subset, "be a whole number of rows from 1 up, or None for all rows")

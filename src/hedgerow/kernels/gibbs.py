@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hedgerow import _core
-from hedgerow.errors import require
-from hedgerow.kernels.base import Kernel
+from hedgerow.kernels.base import Kernel, Site, check_subset
 
 __all__ = ["Gibbs"]
 
@@ -29,15 +28,8 @@ class Gibbs(Kernel):
 
     def __post_init__(self) -> None:
         """Refuse a subset that is not a positive whole number."""
-        is_whole = isinstance(self.subset, int) and not isinstance(self.subset, bool)
-        require(
-            self.subset is None or (is_whole and self.subset >= 1),
-            "Gibbs",
-            "subset",
-            self.subset,
-            "be a whole number of rows from 1 up, or None for all rows",
-        )
+        check_subset("Gibbs", self.subset)
 
-    def to_core(self) -> _core.Kernel:
+    def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe."""
         return _core.gibbs(self.subset or 0)

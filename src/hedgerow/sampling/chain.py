@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
-from hedgerow.kernels import Kernel
+from hedgerow.kernels import Kernel, Site
 from hedgerow.mixture import Mixture
 
 __all__ = ["Block", "Chain"]
@@ -85,9 +85,8 @@ class Chain:
             bound = model.likelihood.bind(X)
         n = bound.n_rows
         first = np.zeros(n, np.int32) if labels is None else as_labels(labels, n, "Chain")
-        self._core = _core.Chain(
-            bound, model.prior.to_core(), kernel.to_core(), first, None, core_seed(seed), stream
-        )
+        site = Site(bound, model.prior.to_core(), core_seed(seed), stream)
+        self._core = _core.Chain(bound, site.prior, kernel.to_core(site), first, None, site.seed, stream)
         self._core.update_u = update_u
         self._core.update_hyper = update_hyper
         self._set_start(start or {}, first)
@@ -122,9 +121,14 @@ class Chain:
             stats=stats,
         )
 
-    def skip(self, iterations: int) -> None:
-        """Advance without keeping anything."""
-        self._core.skip(iterations)
+    def warm_up(self, count: int, done: int, total: int) -> None:
+        """Iterations done..done+count-1 of a warm-up of `total`: the kernel may adapt, nothing is kept."""
+        self._core.warm_up(count, done, total)
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of the present state."""
+        return self._core.n_clusters
 
     def log_joint(self) -> float:
         """Log joint of the present state."""

@@ -168,19 +168,16 @@ class _Run:
         while done < total and not self.stop.is_set():
             clock = time.perf_counter()
             warming_up = done < settings.warmup
-            thin = 1 if warming_up else settings.thin
+            block = None
             if warming_up:
                 size = min(size, settings.warmup - done)
-                if size > 1:
-                    chain.skip(size - 1)
-                block = chain.run(1)
+                chain.warm_up(size, done, settings.warmup)
                 done += size
             else:
-                size = min(size, (total - done) // thin)
-                block = chain.run(size, thin)
-                done += size * thin
-            update = Update(index, done, total, warming_up, int(block.n_clusters[-1]), float(block.log_joint[-1]))
-            self.news.put((update, None if warming_up else block))
+                size = min(size, (total - done) // settings.thin)
+                block = chain.run(size, settings.thin)
+                done += size * settings.thin
+            self.news.put((Update(index, done, total, warming_up, chain.n_clusters, chain.log_joint()), block))
             seconds = max(time.perf_counter() - clock, 1e-6)
             size = max(1, min(4 * size, int(size * _BLOCK_SECONDS / seconds)))
 

@@ -1,0 +1,41 @@
+// Kernels made of kernels: all in turn, or one at random.
+#pragma once
+
+#include "hedgerow/kernel.hpp"
+
+namespace hedgerow {
+
+class Combined : public Kernel {
+ public:
+  struct Part {
+    std::string name;
+    std::unique_ptr<Kernel> kernel;
+    double weight;
+  };
+  explicit Combined(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  std::vector<std::string> stat_names() const override;
+  void stats(double* out) const override;
+  void adapt(State& state, double progress) override {
+    for (Part& part : parts_) part.kernel->adapt(state, progress);
+  }
+
+ protected:
+  std::vector<Part> parts_;
+  std::vector<char> ran_;
+};
+
+// Every part once an iteration, in order.
+class Cycle final : public Combined {
+ public:
+  using Combined::Combined;
+  void step(State& state) override;
+};
+
+// One part an iteration, drawn by weight.
+class Mix final : public Combined {
+ public:
+  using Combined::Combined;
+  void step(State& state) override;
+};
+
+}  // namespace hedgerow

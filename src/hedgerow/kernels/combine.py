@@ -1,0 +1,59 @@
+"""cycle(...) and mix(...): kernels made of kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hedgerow import _core
+from hedgerow.errors import require
+from hedgerow.kernels.base import Kernel, Site
+
+__all__ = ["Cycle", "Mix", "cycle", "mix"]
+
+
+@dataclass(frozen=True)
+class Cycle(Kernel):
+    """Every part once an iteration, in order."""
+
+    parts: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what are not kernels."""
+        _check_parts("cycle", self.parts)
+
+    def to_core(self, site: Site) -> _core.Kernel:
+        """The compiled recipe."""
+        return _core.cycle([part.to_core(site) for part in self.parts])
+
+
+@dataclass(frozen=True)
+class Mix(Kernel):
+    """One part an iteration, drawn with these weights."""
+
+    parts: tuple[Kernel, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what are not kernels, and weights that are none."""
+        _check_parts("mix", self.parts)
+        good = len(self.weights) == len(self.parts) and all(w >= 0 for w in self.weights) and 0 < sum(self.weights) < float("inf")
+        require(good, "mix", "weights", self.weights, "be one number from 0 up per kernel, not all 0")
+
+    def to_core(self, site: Site) -> _core.Kernel:
+        """The compiled recipe."""
+        return _core.mix([part.to_core(site) for part in self.parts], list(self.weights))
+
+
+def cycle(*kernels: Kernel) -> Cycle:
+    """A kernel that runs all of these in turn; `cycle(SplitMerge(), Gibbs())`."""
+    return Cycle(tuple(kernels))
+
+
+def mix(*kernels: Kernel, weights: tuple[float, ...] | None = None) -> Mix:
+    """A kernel that runs one of these at random an iteration, evenly or with `weights`."""
+    return Mix(tuple(kernels), tuple(weights) if weights is not None else (1.0,) * len(kernels))
+
+
+def _check_parts(owner: str, parts: tuple[Kernel, ...]) -> None:
+    good = len(parts) > 0 and all(isinstance(part, Kernel) for part in parts)
+    require(good, owner, "kernels", parts, "be one or more kernels such as Gibbs()")

@@ -1,0 +1,125 @@
+"""smc(): sequential Monte Carlo over rows, and its unbiased estimate of the evidence p(X).
+
+Particles (partition, u, sampled hyper-parameters) take in one row at a time; the row's cluster is drawn from its full conditional and
+the weight grows by the row's predictive density. When few particles carry the weight they are resampled, and u and the hyper-parameters
+move by steps that keep the present posterior (after Griffin 2011).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.errors import require
+from hedgerow.kernels.base import is_whole
+from hedgerow.mixture import Mixture
+
+__all__ = ["SmcResult", "smc"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SmcResult:
+    """Weighted draws of the posterior and the evidence.
+
+    `labels` has one row per particle; `weights` sum to 1 over all particles of all runs. `log_evidence_se` is the standard error of
+    `log_evidence`: from the spread of the runs if there are several, otherwise from the particles' lines of descent
+    (Lee & Whiteley 2018), where 1 means that all particles descend from one and the error is not known.
+    """
+
+    log_evidence: float
+    log_evidence_se: float
+    labels: npt.NDArray[np.int32]
+    weights: FloatArray
+    log_joint: FloatArray
+    u: FloatArray
+    alpha: FloatArray
+    sigma: FloatArray
+    tau: FloatArray
+    theta: FloatArray
+    effective: FloatArray
+    run_log_evidence: FloatArray
+    model: Mixture = field(repr=False)
+
+    @property
+    def n_clusters(self) -> npt.NDArray[np.int32]:
+        """Clusters of every particle."""
+        return (self.labels.max(axis=1) + 1).astype(np.int32)
+
+    def draw(self, size: int, seed: int | None = None) -> npt.NDArray[np.int32]:
+        """Equally weighted draws of the partition, (size, n), by resampling the particles."""
+        require(is_whole(size) and size >= 1, "SmcResult.draw", "size", size, "be a whole number from 1 up")
+        rng = np.random.default_rng(seed)
+        return self.labels[rng.choice(len(self.weights), size=size, p=self.weights)]
+
+
+def smc(
+    model: Mixture,
+    X: Any,
+    *,
+    particles: int = 100,
+    runs: int = 1,
+    seed: int | None = None,
+    threshold: float = 0.5,
+    shuffle: bool = True,
+) -> SmcResult:
+    """Run sequential Monte Carlo.
+
+    Parameters
+    ----------
+    particles : int
+        Particles per run.
+    runs : int
+        Independent runs, in parallel threads; their evidence estimates are averaged.
+    threshold : float
+        Resample when the effective number of particles falls below this share.
+    shuffle : bool
+        Take the rows in a random order (one per run) instead of as they come.
+    """
+    require(isinstance(model, Mixture), "smc", "model", model, "be a Mixture")
+    require(is_whole(particles) and particles >= 2, "smc", "particles", particles, "be a whole number from 2 up")
+    require(is_whole(runs) and runs >= 1, "smc", "runs", runs, "be a whole number from 1 up")
+    require(seed is None or (is_whole(seed) and seed >= 0), "smc", "seed", seed, "be a whole number from 0 up, or None")
+    require(0 <= threshold <= 1, "smc", "threshold", threshold, "lie in [0, 1]")
+    data = model.likelihood.check(X)
+    model = model.resolve(data)
+    bound = model.likelihood.bind(data)
+    prior = model.prior.to_core()
+    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    with ThreadPoolExecutor(1 if bound.serial else None) as pool:
+        done = list(
+            pool.map(lambda run: _core.smc(bound, prior, particles, threshold, word, run, shuffle), range(runs))
+        )
+    log_evidence = np.array([run["log_evidence"] for run in done])
+    total = float(np.logaddexp.reduce(log_evidence))
+    share = np.exp(log_evidence - total)
+    weights = np.concatenate([s * np.exp(run["log_weights"]) for s, run in zip(share, done, strict=True)])
+    stacked = {name: np.concatenate([run[name] for run in done]) for name in ("labels", "log_joint", "u", "alpha", "sigma", "tau", "theta")}
+    return SmcResult(
+        log_evidence=total - float(np.log(runs)),
+        log_evidence_se=_standard_error(done, share),
+        weights=weights / weights.sum(),
+        effective=np.stack([run["effective"] for run in done]),
+        run_log_evidence=log_evidence,
+        model=model,
+        **stacked,
+    )
+
+
+def _standard_error(runs: list[dict[str, Any]], share: FloatArray) -> float:
+    """Standard error of the log evidence, by the delta method: that of evidence / its estimate."""
+    if len(runs) > 1:
+        relative = share * len(runs)
+        return float(relative.std(ddof=1) / np.sqrt(len(runs)))
+    run = runs[0]
+    weights = np.exp(run["log_weights"])
+    n = len(weights)
+    families = np.bincount(run["first_ancestors"], weights=weights, minlength=n)
+    between = (n / (n - 1)) ** (run["resamplings"] + 1) * (1.0 - float((families**2).sum()))
+    return float(np.sqrt(min(1.0, max(0.0, 1.0 - between))))
