@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import doctest
+import gc
+import weakref
 from math import lgamma, log
 from typing import Any
 
@@ -86,6 +88,22 @@ def test_a_compiled_function_outlives_its_name() -> None:
         return Custom(statistics, local).resolve(X).bind(X)
 
     bound = make()
+    np.testing.assert_allclose(bound.log_marginals(LABELS), [-2.1, -78.0])
+
+
+def test_a_ctypes_callback_outlives_its_name() -> None:
+    """ctypes frees the code of a callback with its object, unlike Numba: an address alone would dangle."""
+
+    class Marginal:
+        def __call__(self, s: Any, m: int) -> float:
+            return float(-s[1])
+
+    function = Marginal()
+    alive = weakref.ref(function)
+    bound = Custom(statistics, module.C_FUNCTION(function)).resolve(X).bind(X)
+    del function
+    gc.collect()
+    assert alive() is not None
     np.testing.assert_allclose(bound.log_marginals(LABELS), [-2.1, -78.0])
 
 

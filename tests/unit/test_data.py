@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import os
+from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.special import gammaln
+from scipy.special import gammaln, poch
 
 import hedgerow.data.tables
 import hedgerow.data.views
@@ -125,14 +127,21 @@ def test_as_counts_reads_every_sparse_format(kind: str, dtype: type) -> None:
         assert counts.nnz == 5
 
 
-def test_as_counts_sums_duplicates_drops_zeros_and_leaves_its_input_alone() -> None:
-    data, indices, indptr = np.array([200, 100, 0, 3], dtype=np.uint8), [2, 2, 0, 1], [0, 3, 4]
-    X = sparse.csr_array((data, indices, indptr), shape=(2, 3))
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("dtype", [np.float64, np.uint8])
+def test_as_counts_sums_duplicates_drops_zeros_and_leaves_its_input_alone(dtype: type, kind: str) -> None:
+    data, rows, columns = np.array([200, 100, 0, 3], dtype=dtype), [0, 0, 0, 1], [2, 2, 0, 1]
+    X: Any = {
+        "csr": lambda: sparse.csr_array((data, columns, [0, 3, 4]), shape=(2, 3)),
+        "csc": lambda: sparse.csc_array((data[[2, 3, 0, 1]], [0, 1, 0, 0], [0, 1, 2, 4]), shape=(2, 3)),
+        "coo": lambda: sparse.coo_array((data, (rows, columns)), shape=(2, 3)),
+    }[kind]()
+    before = X.data.copy()
     counts = as_counts(X, "Test")
     np.testing.assert_array_equal(counts.toarray(), [[0, 0, 300], [0, 3, 0]])
     assert counts.nnz == 2
     assert X.nnz == 4
-    np.testing.assert_array_equal(X.data, [200, 100, 0, 3])
+    np.testing.assert_array_equal(X.data, before)
 
 
 def test_as_counts_never_makes_a_dense_copy() -> None:
@@ -247,22 +256,20 @@ def test_pitman_yor_mixture_has_the_expected_number_of_clusters() -> None:
 
 
 def test_pitman_yor_mixture_partition_law() -> None:
-    """Three points: the five partitions against the law in closed form."""
-    theta, sigma, draws = 1.5, 0.6, 20_000
+    """Four points: the fifteen partitions against the law in closed form."""
+    theta, sigma, draws = 1.5, 0.6, 40_000
     rng = np.random.default_rng(0)
-    codes = [tuple(pitman_yor_mixture(3, 1, theta, sigma, seed=rng).labels) for _ in range(draws)]
-    new, old = (theta + sigma) / (theta + 1), (1 - sigma) / (theta + 1)
-    law = {
-        (0, 0, 0): old * (2 - sigma) / (theta + 2),
-        (0, 0, 1): old * (theta + sigma) / (theta + 2),
-        (0, 1, 0): new * (1 - sigma) / (theta + 2),
-        (0, 1, 1): new * (1 - sigma) / (theta + 2),
-        (0, 1, 2): new * (theta + 2 * sigma) / (theta + 2),
-    }
-    assert sum(law.values()) == pytest.approx(1)
-    for code, p in law.items():
-        seen = codes.count(code) / draws
-        assert abs(seen - p) < 4 * np.sqrt(p * (1 - p) / draws)
+    seen = Counter(tuple(pitman_yor_mixture(4, 1, theta, sigma, seed=rng).labels) for _ in range(draws))
+    total = 0.0
+    for code in product(range(4), repeat=4):
+        if not np.array_equal(canonical(np.array(code)), code):
+            continue
+        sizes = np.bincount(code)
+        p = np.prod(theta + sigma * np.arange(1, len(sizes))) / poch(theta + 1, 3)
+        p *= np.prod(poch(1 - sigma, sizes - 1))
+        total += p
+        assert abs(seen[code] / draws - p) < 4 * np.sqrt(p * (1 - p) / draws)
+    assert total == pytest.approx(1)
 
 
 def test_pitman_yor_mixture_shapes_and_order() -> None:

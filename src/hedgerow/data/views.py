@@ -129,8 +129,8 @@ def _read_sparse(X: Any, owner: str) -> sparse.csr_array:
     require(X.shape[0] > 0, owner, "X", X, "have at least one row")
     require(X.shape[1] > 0, owner, "X", X, "have at least one column")
     require(X.dtype.kind in "iubf", owner, "X", X, "hold real numbers")
-    # astype before tocsr: boolean duplicates would be or-ed, small integer ones would wrap round.
-    counts = sparse.csr_array(X.astype(np.float64), copy=True)
+    # astype first, and always to a copy: duplicates of small integers would wrap round when summed.
+    counts = sparse.csr_array(X.astype(np.float64))
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts

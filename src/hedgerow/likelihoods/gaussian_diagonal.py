@@ -119,9 +119,7 @@ class GaussianDiagonal(Likelihood):
     def bind(self, X: Any) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         mean, r, a, b = self._values()
-        # Only X - mean matters; subtracted here, so that a large common offset costs no digits in the core.
-        centred = np.ascontiguousarray(self.check(X) - mean)
-        return _core.GaussianDiagonal(centred, np.zeros_like(mean), r, a, b)
+        return _core.GaussianDiagonal(self.check(X), mean, r, a, b)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw means and precisions for each cluster from the base measure, then its rows, none missing."""

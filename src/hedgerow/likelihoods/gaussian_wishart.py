@@ -148,9 +148,7 @@ class GaussianWishart(Likelihood):
     def bind(self, X: Any) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         mean, r, nu, psi = self._values()
-        # Only X - mean matters; subtracted here, so that a large common offset costs no digits in the core.
-        centred = np.ascontiguousarray(self.check(X) - mean)
-        return _core.GaussianWishart(centred, np.zeros_like(mean), r, nu, psi)
+        return _core.GaussianWishart(self.check(X), mean, r, nu, psi)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw (mu, Lambda) for each cluster from the base measure, then its rows."""

@@ -3,8 +3,8 @@
 Rules, the same whatever the units and offsets of the columns:
 
 * A column is constant if it varies by no more than rounding (8 units in the last place of its largest entry).
-  Its mean is its first entry. It has no spread of its own, so the geometric mean of the other columns'
-  standard deviations stands in; 1 if every column is constant, as it is with a single row.
+  It has no spread of its own, so the geometric mean of the other columns' standard deviations stands in; 1 if
+  every column is constant, as it is with a single row.
 * A direction is flat if an eigenvalue of the correlation matrix is below 1e-10: copied columns, columns that
   add up, more columns than rows. Its eigenvalue is replaced by the geometric mean of the others.
 
@@ -46,11 +46,10 @@ class Spread(NamedTuple):
 def column_means(X: FloatArray) -> FloatArray:
     """Mean of the observed entries of each column; 0 for a column with none."""
     seen = ~np.isnan(X)
-    first, constant = _constant_columns(X, seen)
+    first, _ = _constant_columns(X, seen)
     count = np.maximum(seen.sum(axis=0), 1)
     # Means of deviations from one entry: exact for constant columns and at large offsets.
     mean: FloatArray = first + np.where(seen, X - first, 0.0).sum(axis=0) / count
-    mean[constant] = first[constant]
     return mean
 
 
