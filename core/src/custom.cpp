@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace hedgerow {
 namespace {
@@ -35,6 +36,17 @@ class CustomStatistics final : public Statistics {
     std::copy_n(source.sum(from), m_, sum(slot));
     count_[slot] = source.count_[from];
     value_[slot] = source.value_[from];
+  }
+  void pack(int slot, std::vector<double>& out) override {
+    out.insert(out.end(), sum(slot), sum(slot) + m_);
+    out.push_back(count_[slot]);
+    out.push_back(value_[slot]);
+  }
+  void unpack(int slot, const double* data, std::size_t size) override {
+    if (size != static_cast<std::size_t>(m_) + 2) throw std::invalid_argument("packed statistics of another shape");
+    std::copy_n(data, m_, sum(slot));
+    count_[slot] = static_cast<int>(data[m_]);
+    value_[slot] = data[m_ + 1];
   }
   void add(int slot, int row) override { change(slot, f_.row(row), 1.0, 1); }
   bool remove(int slot, int row) override {
@@ -105,6 +117,18 @@ void Custom::append(const double* stats, int n) {
   log_single_.resize(n_ + n);
   if (n > 0) evaluate(row(n_), n, log_single_.data() + n_);
   n_ += n;
+}
+
+void Custom::take(const Likelihood& other, const int* to) {
+  const auto& o = dynamic_cast<const Custom&>(other);
+  if (o.m_ != m_) throw std::invalid_argument("rows must have the same number of statistics");
+  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
+  stats_.resize(static_cast<std::size_t>(n_) * m_);
+  log_single_.resize(n_);
+  for (int i = 0; i < o.n_; ++i) {
+    std::copy_n(o.row(i), m_, stats_.begin() + static_cast<std::ptrdiff_t>(to[i]) * m_);
+    log_single_[to[i]] = o.log_single_[i];
+  }
 }
 
 std::unique_ptr<Statistics> Custom::statistics(Layout) const { return std::make_unique<CustomStatistics>(*this); }

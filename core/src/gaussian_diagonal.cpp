@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
@@ -42,6 +43,14 @@ class GaussianDiagonalStatistics final : public Statistics {
 
   void load(int slot, Statistics& other, int from) override {
     std::memcpy(record(slot), static_cast<GaussianDiagonalStatistics&>(other).record(from), sizeof(double) * 3 * d_);
+    touch(slot);
+  }
+
+  void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + 3 * d_); }
+
+  void unpack(int slot, const double* data, std::size_t size) override {
+    if (size != static_cast<std::size_t>(3 * d_)) throw std::invalid_argument("packed statistics of another shape");
+    std::memcpy(record(slot), data, sizeof(double) * size);
     touch(slot);
   }
 
@@ -301,10 +310,7 @@ void GaussianDiagonal::append(const double* x, int n) {
       if (std::isnan(v)) even_ = false;
     }
   n_ += n;
-  constexpr std::size_t kMost = std::size_t{1} << 22;
-  if (tables_.size() * (n_ + 3) <= kMost)
-    for (std::size_t t = 0; t < tables_.size(); ++t)
-      for (int i = static_cast<int>(tables_[t].size()); i < n_ + 3; ++i) tables_[t].push_back(lgamma(table_a_[t] + 0.5 * i));
+  grow_tables();
   log_single_.resize(n_);
   for (int i = old; i < n_; ++i) {
     double total = 0.0;
@@ -315,6 +321,28 @@ void GaussianDiagonal::append(const double* x, int n) {
     }
     log_single_[i] = total;
   }
+}
+
+void GaussianDiagonal::take(const Likelihood& other, const int* to) {
+  const auto& o = dynamic_cast<const GaussianDiagonal&>(other);
+  if (o.d_ != d_) throw std::invalid_argument("rows must have the same number of columns");
+  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
+  y_.resize(static_cast<std::size_t>(n_) * d_);
+  log_single_.resize(n_);
+  grow_tables();
+  for (int i = 0; i < o.n_; ++i) {
+    std::copy_n(o.row(i), d_, y_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
+    log_single_[to[i]] = o.log_single_[i];
+    for (int j = 0; j < d_; ++j)
+      if (std::isnan(o.row(i)[j])) even_ = false;
+  }
+}
+
+void GaussianDiagonal::grow_tables() {
+  constexpr std::size_t kMost = std::size_t{1} << 22;
+  if (tables_.size() * (n_ + 3) > kMost) return;
+  for (std::size_t t = 0; t < tables_.size(); ++t)
+    for (int i = static_cast<int>(tables_[t].size()); i < n_ + 3; ++i) tables_[t].push_back(lgamma(table_a_[t] + 0.5 * i));
 }
 
 double GaussianDiagonal::log_gamma_half(int j, double n) const {

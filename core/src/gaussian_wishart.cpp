@@ -108,6 +108,18 @@ class GaussianWishartStatistics final : public Statistics {
     touch(slot);
   }
 
+  void pack(int slot, std::vector<double>& out) override {
+    out.insert(out.end(), record(slot), record(slot) + size_);
+    out.push_back(age_[slot]);
+  }
+
+  void unpack(int slot, const double* data, std::size_t size) override {
+    if (size != static_cast<std::size_t>(size_) + 1) throw std::invalid_argument("packed statistics of another shape");
+    std::memcpy(record(slot), data, sizeof(double) * size_);
+    age_[slot] = static_cast<int>(data[size_]);
+    touch(slot);
+  }
+
   void add(int slot, int row) override {
     double* p = record(slot);
     const double n = p[0], r = f_.r();
@@ -483,10 +495,23 @@ void GaussianWishart::replace(int i, const double* x) {
   log_single_[i] = predictive_constant(0) - 0.5 * (nu_ + 1.0) * std::log1p(r_ / (r_ + 1.0) * q);
 }
 
+void GaussianWishart::take(const Likelihood& other, const int* to) {
+  const auto& o = dynamic_cast<const GaussianWishart&>(other);
+  if (o.d_ != d_) throw std::invalid_argument("rows must have the same number of columns");
+  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
+  y_.resize(static_cast<std::size_t>(n_) * d_);
+  log_single_.resize(n_);
+  grow_tables(n_);
+  for (int i = 0; i < o.n_; ++i) {
+    std::copy_n(o.row(i), d_, y_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
+    log_single_[to[i]] = o.log_single_[i];
+  }
+}
+
 void GaussianWishart::grow_tables(int n) {
-  const int wanted = std::min(n + 2, kTableLimit);
   const int old = static_cast<int>(marginal_table_.size());
-  if (wanted <= old) return;
+  if (std::min(n + 2, kTableLimit) <= old) return;
+  const int wanted = std::min(std::max(n + 2, old + old / 2), kTableLimit);  // by half, so that a stream pays once
   std::vector<double> marginal(wanted), predictive(wanted);
   std::copy(marginal_table_.begin(), marginal_table_.end(), marginal.begin());
   std::copy(predictive_table_.begin(), predictive_table_.end(), predictive.begin());

@@ -14,6 +14,8 @@ namespace hedgerow {
 namespace {
 
 constexpr std::int64_t kTable = 1 << 16;
+constexpr std::int64_t kMostTokens = 2000000000;
+constexpr const char* kTooMany = "the counts must sum to less than 2e9";
 using Cell = Multinomial::Cell;
 
 // What both layouts share: tokens, coefficient and Σ_w lnΓ(β+n_w) − lnΓ(β) per slot.
@@ -27,6 +29,30 @@ class CellSource : public Statistics {
   explicit CellSource(const Multinomial& family) : f_(family) {}
   virtual void cells(int slot, std::vector<Cell>& out) = 0;
   virtual Totals& totals(int slot) = 0;
+  virtual void fill(int slot, const std::vector<Cell>& cells, const Totals& totals) = 0;
+
+  void load(int slot, Statistics& other, int from) override {
+    auto& source = static_cast<CellSource&>(other);
+    source.cells(from, loaded_);
+    fill(slot, loaded_, source.totals(from));
+  }
+
+  void pack(int slot, std::vector<double>& out) override {
+    cells(slot, loaded_);
+    const Totals& t = totals(slot);
+    out.insert(out.end(), {t.tokens, t.coefficient, t.rising});
+    for (const Cell& c : loaded_) out.insert(out.end(), {static_cast<double>(c.column), static_cast<double>(c.count)});
+  }
+
+  void unpack(int slot, const double* data, std::size_t size) override {
+    if (size < 3 || size % 2 == 0) throw std::invalid_argument("packed statistics of another shape");
+    loaded_.clear();
+    for (std::size_t i = 3; i < size; i += 2) {
+      if (!(data[i] >= 0.0 && data[i] < f_.columns())) throw std::invalid_argument("packed statistics of another shape");
+      loaded_.push_back({static_cast<std::int32_t>(data[i]), static_cast<std::int32_t>(data[i + 1])});
+    }
+    fill(slot, loaded_, {data[0], data[1], data[2]});
+  }
 
   // θ = log probabilities of the columns, Dirichlet given the counts.
   int atom_size() const override { return f_.columns(); }
@@ -52,17 +78,14 @@ class CellSource : public Statistics {
 
  protected:
   const Multinomial& f_;
+  std::vector<Cell> loaded_;
 };
 
 // counts_[column · capacity + slot]: the K counts of one word lie together, so a row is scored against all clusters by
 // streaming over its words.
 class MultinomialTable final : public CellSource {
  public:
-  explicit MultinomialTable(const Multinomial& family) : CellSource(family) {
-    // Factors multiplied before a logarithm is taken: their product must stay inside the range of doubles.
-    const double widest = std::max({std::abs(std::log10(f_.beta())), std::log10(f_.beta() + static_cast<double>(f_.grand_total()) + 1.0), 1.0});
-    factors_ = std::max(1, static_cast<int>(280.0 / widest));
-  }
+  explicit MultinomialTable(const Multinomial& family) : CellSource(family) {}
 
   int slots() const override { return capacity_; }
 
@@ -105,12 +128,11 @@ class MultinomialTable final : public CellSource {
       if (const std::int32_t n = at(w, slot); n > 0) out.push_back({w, n});
   }
   Totals& totals(int slot) override { return totals_[slot]; }
-  void load(int slot, Statistics& other, int from) override {
+  void fill(int slot, const std::vector<Cell>& cells, const Totals& totals) override {
     clear(slot);
-    auto& source = static_cast<CellSource&>(other);
-    source.cells(from, loaded_);
-    for (const Cell& c : loaded_) at(c.column, slot) = c.count;
-    totals_[slot] = source.totals(from);
+    for (const Cell& c : cells) at(c.column, slot) = c.count;
+    totals_[slot] = totals;
+    peak_ = std::max(peak_, totals.tokens);
   }
 
   void add(int slot, int row) override {
@@ -173,6 +195,7 @@ class MultinomialTable final : public CellSource {
   }
 
   void log_predictive_front(int row, int k, double* out) override {
+    set_factors();
     const int width = padded(k);
     acc_.assign(width, 1.0);
     for (int j = 0; j < width; ++j) out[j] = 0.0;
@@ -208,15 +231,23 @@ class MultinomialTable final : public CellSource {
 
  private:
   std::int32_t& at(int w, int slot) { return counts_[static_cast<std::size_t>(w) * capacity_ + slot]; }
+  // Factors multiplied before a logarithm is taken: their product must stay inside the range of doubles.
+  void set_factors() {
+    const double most = peak_ + static_cast<double>(f_.grand_total());
+    if (most <= covered_) return;
+    covered_ = most;
+    const double widest = std::max({std::abs(std::log10(f_.beta())), std::log10(f_.beta() + most + 1.0), 1.0});
+    factors_ = std::max(1, static_cast<int>(280.0 / widest));
+  }
   double normaliser_step(double tokens, int row) const {
     return f_.log_normaliser(tokens + static_cast<double>(f_.total(row))) - f_.log_normaliser(tokens);
   }
 
-  int capacity_ = 0, factors_;
+  int capacity_ = 0, factors_ = 1;
+  double covered_ = -1.0, peak_ = 0.0;
   AlignedVector<std::int32_t> counts_;
   AlignedVector<double> acc_;
   std::vector<Totals> totals_;
-  std::vector<Cell> loaded_;
 };
 
 // One vector per slot: sorted cells while they are few, a dense array once they are many.
@@ -240,12 +271,11 @@ class MultinomialNodes final : public CellSource {
       if (node.dense[w] > 0) out.push_back({w, node.dense[w]});
   }
   Totals& totals(int slot) override { return nodes_[slot].totals; }
-  void load(int slot, Statistics& other, int from) override {
+  void fill(int slot, const std::vector<Cell>& cells, const Totals& totals) override {
     Node& node = nodes_[slot];
     node = {};
-    auto& source = static_cast<CellSource&>(other);
-    source.cells(from, node.cells);
-    node.totals = source.totals(from);
+    node.cells = cells;
+    node.totals = totals;
     if (4 * node.cells.size() > static_cast<std::size_t>(f_.columns())) spread(node);
   }
 
@@ -413,24 +443,72 @@ void Multinomial::append(const std::int64_t* indptr, const std::int32_t* indices
       total += count;
       logs += lgamma(static_cast<double>(count) + 1.0);
     }
-    start_.push_back(static_cast<std::int64_t>(cells_.size()));
+    start_.push_back(static_cast<std::int64_t>(cells_.size()) - (indptr[i + 1] - indptr[i]));
+    length_.push_back(static_cast<std::int32_t>(indptr[i + 1] - indptr[i]));
     totals_.push_back(total);
     coefficients_.push_back(lgamma(static_cast<double>(total) + 1.0) - logs);
     grand_total_ += total;
   }
-  if (grand_total_ > 2000000000) throw std::invalid_argument("the counts must sum to less than 2e9");
-  const std::int64_t wanted = std::min(kTable, grand_total_ + 2);
-  const std::vector<double> kept = std::move(table_);
-  std::vector<double> grown(kept);
-  table_.clear();
-  for (auto c = static_cast<std::int64_t>(grown.size()); c < wanted; ++c) grown.push_back(log_rising(c));
-  table_ = std::move(grown);
+  if (grand_total_ > kMostTokens) throw std::invalid_argument(kTooMany);
+  grow_table();
   log_single_.resize(rows());
   for (int i = old; i < rows(); ++i) {
     double value = coefficients_[i] + log_normaliser(static_cast<double>(totals_[i]));
     for (const Cell* c = begin(i); c != end(i); ++c) value += log_rising(c->count);
     log_single_[i] = value;
   }
+}
+
+void Multinomial::take(const Likelihood& other, const int* to) {
+  const auto& o = dynamic_cast<const Multinomial&>(other);
+  if (o.columns_ != columns_) throw std::invalid_argument("rows must have the same number of columns");
+  if (grand_total_ + o.grand_total_ > kMostTokens) throw std::invalid_argument(kTooMany);
+  grand_total_ += o.grand_total_;
+  grow_table();
+  for (int i = 0; i < o.rows(); ++i) {
+    if (to[i] >= rows()) {
+      start_.push_back(0);
+      length_.push_back(0);
+      totals_.push_back(0);
+      coefficients_.push_back(0.0);
+      log_single_.push_back(0.0);
+    }
+    unused_ += length_[to[i]];
+    if (o.length_[i] > length_[to[i]]) {
+      start_[to[i]] = static_cast<std::int64_t>(cells_.size());
+      cells_.insert(cells_.end(), o.begin(i), o.end(i));
+    } else {
+      std::copy(o.begin(i), o.end(i), cells_.begin() + start_[to[i]]);
+      unused_ -= o.length_[i];
+    }
+    length_[to[i]] = o.length_[i];
+    totals_[to[i]] = o.totals_[i];
+    coefficients_[to[i]] = o.coefficients_[i];
+    log_single_[to[i]] = o.log_single_[i];
+  }
+  if (2 * unused_ > static_cast<std::int64_t>(cells_.size())) compact();
+}
+
+// Cells of replaced rows leave holes; close them once they are half of all.
+void Multinomial::compact() {
+  std::vector<Cell> kept;
+  kept.reserve(cells_.size() - static_cast<std::size_t>(unused_));
+  for (int i = 0; i < rows(); ++i) {
+    const auto at = static_cast<std::int64_t>(kept.size());
+    kept.insert(kept.end(), begin(i), end(i));
+    start_[i] = at;
+  }
+  cells_ = std::move(kept);
+  unused_ = 0;
+}
+
+void Multinomial::grow_table() {
+  const std::int64_t wanted = std::min(kTable, grand_total_ + 2);
+  const std::vector<double> kept = std::move(table_);
+  std::vector<double> grown(kept);
+  table_.clear();
+  for (auto c = static_cast<std::int64_t>(grown.size()); c < wanted; ++c) grown.push_back(log_rising(c));
+  table_ = std::move(grown);
 }
 
 double Multinomial::log_rising(std::int64_t c) const {

@@ -32,12 +32,16 @@ class Statistics {
     for (int s = 0; s < slots(); ++s) clear(s);
   }
   virtual void copy(int slot, int from) = 0;
-  // Copies a slot of another Statistics of the same bound likelihood, whatever its layout.
+  // Copies a slot of another Statistics of the same family and hyper-parameters, whatever its layout and its rows.
   virtual void load(int slot, Statistics& other, int from) = 0;
   virtual void add(int slot, int row) = 0;
   // False asks the owner to rebuild the slot from its rows: rounding would have mattered.
   [[nodiscard]] virtual bool remove(int slot, int row) = 0;
   virtual void merge(int slot, int other) = 0;  // slot becomes the union of the two disjoint sets
+
+  // A slot as plain numbers, appended to `out`, and back.
+  virtual void pack(int slot, std::vector<double>& out) = 0;
+  virtual void unpack(int slot, const double* data, std::size_t size) = 0;
 
   virtual double log_marginal(int slot) = 0;                          // log p(X_slot)
   virtual double log_predictive(int row, int slot) = 0;               // log p(x_row | X_slot), row outside
@@ -59,6 +63,9 @@ class Likelihood {
   virtual std::unique_ptr<Statistics> statistics(Layout layout) const = 0;
   // log p(x_row), the marginal of one row alone; fixed, so computed once.
   const std::vector<double>& log_single() const { return log_single_; }
+  // Takes in the rows of another object of the same family and hyper-parameters, row i as row to[i]: a new one at the end
+  // (to[i] == rows() by then), or in place of one that no slot needs any more. Throws before anything is changed.
+  virtual void take(const Likelihood& other, const int* to) = 0;
   // True when callbacks into an interpreter make one-thread-at-a-time the only way.
   virtual bool serial() const { return false; }
 

@@ -22,6 +22,7 @@ class Custom final : public Likelihood {
   const double* row(int i) const { return stats_.data() + static_cast<std::size_t>(i) * m_; }
   void evaluate(const double* stats, int k, double* out) const { log_marginal_(stats, k, m_, out); }
   void append(const double* stats, int n);
+  void take(const Likelihood& other, const int* to) override;
 
  private:
   int n_ = 0, m_;

@@ -14,6 +14,7 @@ class GaussianDiagonal final : public Likelihood {
   int dimension() const { return d_; }
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
   void append(const double* x, int n);
+  void take(const Likelihood& other, const int* to) override;
 
   const double* row(int i) const { return y_.data() + static_cast<std::size_t>(i) * d_; }
   double r(int j) const { return r_[j]; }
@@ -26,6 +27,8 @@ class GaussianDiagonal final : public Likelihood {
   double column_constant(int j, double n) const;
 
  private:
+  void grow_tables();
+
   int n_ = 0, d_;
   std::vector<double> mean_, r_, a_, scale_, log_scale_, y_;
   std::vector<int> table_of_;

@@ -12,16 +12,17 @@ class Multinomial final : public Likelihood {
   // CSR rows; counts are whole numbers. The multinomial coefficient of every row is part of its density.
   Multinomial(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n, int columns, double beta);
 
-  int rows() const override { return static_cast<int>(start_.size()) - 1; }
+  int rows() const override { return static_cast<int>(start_.size()); }
   int columns() const { return columns_; }
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
   void append(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n);
+  void take(const Likelihood& other, const int* to) override;
 
   struct Cell {
     std::int32_t column, count;
   };
   const Cell* begin(int row) const { return cells_.data() + start_[row]; }
-  const Cell* end(int row) const { return cells_.data() + start_[row + 1]; }
+  const Cell* end(int row) const { return cells_.data() + start_[row] + length_[row]; }
   std::int64_t total(int row) const { return totals_[row]; }
   double coefficient(int row) const { return coefficients_[row]; }
   double beta() const { return beta_; }
@@ -33,13 +34,17 @@ class Multinomial final : public Likelihood {
   double log_normaliser(double tokens) const;
 
  private:
+  void compact();
+  void grow_table();
+
   int columns_;
   double beta_, log_gamma_beta_, log_gamma_total_;
-  std::vector<std::int64_t> start_{0};
+  std::vector<std::int64_t> start_;
+  std::vector<std::int32_t> length_;
   std::vector<Cell> cells_;
   std::vector<std::int64_t> totals_;
   std::vector<double> coefficients_, table_;
-  std::int64_t grand_total_ = 0;
+  std::int64_t grand_total_ = 0, unused_ = 0;
 };
 
 }  // namespace hedgerow
