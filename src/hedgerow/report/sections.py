@@ -80,7 +80,8 @@ def _scatter_and_panel(payload: ReportPayload, style: str) -> str:
             said.append(payload.points.note)
         if n > MOST_POINTS:
             said.append(f"A sample of {MOST_POINTS:,} of {n:,} points is drawn.")
-        scatter = f'<div><div class="plot" id="scatter"></div>{_hint(" ".join(said))}</div>'
+        readout = f'<p class="hint" id="scatter-readout">{escape(" ".join(said))}</p>'
+        scatter = f'<div><div class="plot" id="scatter"></div>{readout}</div>'
     return f'<div class="{style}">{scatter}<div id="panel" aria-live="polite"></div></div>'
 
 

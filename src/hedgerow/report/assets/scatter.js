@@ -20,7 +20,12 @@ function startScatter() {
     .attr("fill", (i) => clusterColor(points.label[i])).attr("fill-opacity", (i) => 0.92 - 0.6 * doubt(i))
     .attr("r", (i) => radius * (1 + 0.6 * doubt(i)))
     .on("click", (event, i) => chooseCluster(points.label[i], `${points.name(i)} is in `.replace(/^point/, "Point")));
-  dots.append("title").text((i) => `${points.name(i)}, cluster ${points.label[i]}${points.doubt ? `, uncertainty ${percent(doubt(i))}` : ""}`);
+
+  // One line of text for all points: a title element in each makes thousands of them slow to restyle.
+  const readout = document.getElementById("scatter-readout");
+  const idle = readout.textContent;
+  const tell = (i) => `${points.name(i)}: cluster ${points.label[i]}${points.doubt ? `, uncertainty ${percent(doubt(i))}` : ""}.`;
+  dots.on("pointerenter", (event, i) => (readout.textContent = tell(i))).on("pointerleave", () => (readout.textContent = idle));
 
   function mark() {
     dots.classed("hit", (i) => selection !== null && selection.mask[i] === 1)

@@ -168,8 +168,9 @@ function startTree() {
     const joined = branches.selectAll("g.branch").data(shown, (node) => node);
     joined.exit().remove();
     const fresh = joined.enter().append("g").attr("class", "branch").attr("role", "button").attr("data-node", (node) => node)
-      .attr("aria-label", branchTitle).on("click", (event, node) => { focused = node; chooseBranch(node); })
-      .on("dblclick", (event, node) => zoomTo(node)).on("keydown", walk).on("focus", (event, node) => { focused = node; });
+      .attr("aria-label", branchTitle).on("click", (event, node) => { focused = meant(event, node); chooseBranch(focused); })
+      .on("dblclick", (event, node) => zoomTo(meant(event, node)))
+      .on("pointermove", (event, node) => hover(meant(event, node))).on("pointerleave", () => hover(-1)).on("keydown", walk).on("focus", (event, node) => { focused = node; });
     fresh.append("path").attr("class", "hit");
     fresh.append("path").attr("class", "shape");
     fresh.append("title").text(branchTitle);
@@ -195,6 +196,41 @@ function startTree() {
     for (const [id, still] of [["tree-out", view.k <= 1], ["tree-whole", view.k <= 1], ["tree-branch", !selection || selection.kind !== "branch"]]) {
       document.getElementById(id).disabled = still;
     }
+  }
+
+  // Lines of parent and child may be a pixel apart, so a pointer means the branch whose line is nearest. A click
+  // without a pointer (assistive technology) has no detail and means its own element.
+  function meant(event, node) {
+    if (event.type === "click" && event.detail === 0) return node;
+    const box = svg.node().getBoundingClientRect();
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    let best = node;
+    let least = Infinity;
+    branches.selectAll("g.branch").each((other) => {
+      const far = distance(other, px, py);
+      if (far < least || (far === least && tree.size[other] > tree.size[best])) { least = far; best = other; }
+    });
+    return best;
+  }
+
+  function distance(node, px, py) {
+    const top = y(tree.height[node]);
+    const beside = (low, high, value) => Math.max(low - value, value - high, 0);
+    if (!opened.has(node)) {
+      const inside = py >= top && py <= y(0) + 2 ? 0.5 : Math.min(Math.abs(py - top), Math.abs(py - y(0)));
+      return Math.hypot(beside(place(tree.from[node]), place(tree.to[node]), px), inside);
+    }
+    const [a, b] = [node + 1, tree.right[node]];
+    const [xa, xb] = [place(tree.center[a]), place(tree.center[b])];
+    return Math.min(
+      Math.hypot(beside(xa, xb, px), py - top),
+      Math.hypot(px - xa, beside(top, y(tree.height[a]), py)),
+      Math.hypot(px - xb, beside(top, y(tree.height[b]), py)),
+    );
+  }
+
+  function hover(over) {
+    branches.selectAll("g.branch").classed("over", (node) => node === over);
   }
 
   // Counts under closed branches, names under leaves, where there is room.

@@ -1,0 +1,287 @@
+"""The report in a real browser: nothing logged, nothing fetched; tree, table and points move together.
+
+Needs Chromium, its driver (Debian: chromium, chromium-driver) and the selenium package; skips without.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+
+from hedgerow import plots
+from hedgerow.report import (
+    ColumnsPart,
+    DrawsPart,
+    PointsPart,
+    ReportPayload,
+    SimilarityPart,
+    TreePart,
+    write_report,
+)
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="the browser test needs the selenium package")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="the browser test needs chromium and chromedriver on the PATH"
+)
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+ATTACK = "</script><script>window.attacked = true</script><img src=x onerror='window.attacked = true'>"
+N = 240
+
+
+def payload(names: list[str] | None = None) -> ReportPayload:
+    """Six blobs under a forest of several roots, every part filled."""
+    rng = np.random.default_rng(1)
+    z = np.concatenate([np.arange(6), rng.integers(6, size=N - 6)])
+    angle = 2 * np.pi * z / 6
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.08 * rng.normal(size=(N, 2))
+    Z = linkage(X, "average")
+    leaf = np.full(N, -1)
+    left, right = (np.concatenate([leaf, Z[:, side].astype(int)]) for side in (0, 1))
+    size = np.concatenate([np.ones(N, dtype=int), Z[:, 3].astype(int)])
+    log_d = np.concatenate([np.full(N, -np.inf), 20 * (Z[:, 2] - 0.5)])
+    roots = plots.cut_clusters(left, right, [2 * N - 2], log_d)  # an incremental forest: cut where d > 1
+    scale = plots.tree_heights(left, right, roots, size, log_d)
+    order = plots.leaf_order(left, right, roots)
+    similarity = 0.95 * np.equal.outer(z, z) + 0.02
+    k = 6 + rng.poisson(0.4, size=(4, 300))
+    quantities = {"log joint": rng.normal(size=(4, 300)), "number of clusters": k.astype(float)}
+    return ReportPayload(
+        "Six blobs" if names is None else ATTACK,
+        PointsPart(z, 0.3 * rng.random(N), names, X, ("length", "width")),
+        tree=TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks),
+        draws=DrawsPart(k, quantities, dict.fromkeys(quantities, 1.001), dict.fromkeys(quantities, 900.0)),
+        columns=ColumnsPart(X, ["length", "width"] if names is None else [ATTACK, ATTACK]),
+        similarity=SimilarityPart(*plots.block_means(similarity, order, 100), order),
+        run={"seed": 1},
+    )
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}", "--window-size=1280,900"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    bare = ReportPayload("Bare", PointsPart([0, 0, 1]))
+    return {
+        "full": write_report(folder / "full.html", payload()),
+        "attack": write_report(folder / "attack.html", payload([ATTACK] * N)),
+        "bare": write_report(folder / "bare.html", bare),
+    }
+
+
+@pytest.fixture
+def visit(browser: Any, pages: dict[str, Path]) -> Iterator[Callable[..., Any]]:
+    """Open a page at a width; afterwards, nothing may have been logged and only the file been asked for."""
+
+    def open_page(name: str, width: int = 1280, theme: str = "light") -> Any:
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        features = [{"name": "prefers-color-scheme", "value": theme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get(pages[name].as_uri())
+        assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+        return browser
+
+    browser.get("about:blank")
+    browser.get_log("browser")
+    browser.get_log("performance")
+    yield open_page
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+    allowed = {path.as_uri() for path in pages.values()} | {"data:,"}
+    assert {url for url in asked if url.partition("#")[0] not in allowed} == set()
+    assert asked  # the log does see requests
+
+
+def click_branch(driver: Any, node: int) -> None:
+    """A real click in the middle of a branch's crossbar, or of its triangle where it is closed."""
+    script = """
+        const path = document.querySelector(`g.branch[data-node="${arguments[0]}"] .shape`);
+        path.scrollIntoView({ block: "center" });
+        const box = path.getBoundingClientRect();
+        const down = path.classList.contains("closed") ? 0.7 * box.height : 0;
+        return [Math.round(box.x + box.width / 2), Math.round(box.y + down)];
+    """
+    x, y = driver.execute_script(script, node)
+    for kind in ("mousePressed", "mouseReleased"):
+        event = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)
+
+
+def highlighted(driver: Any) -> set[int]:
+    rows = driver.execute_script(
+        "return [...document.querySelectorAll('.point.hit')].map((p) => p.dataset.row)"
+    )
+    return {int(row) for row in rows}
+
+
+def tree_of(report: ReportPayload) -> tuple[list[int], list[set[int]]]:
+    """Page numbers (preorder) of the roots, and the rows below each, counted independently of the package."""
+    assert report.tree is not None
+    left, right = np.asarray(report.tree.left), np.asarray(report.tree.right)
+    numbers, rows, number = [], [], 0
+    for root in np.asarray(report.tree.roots):
+        below, stack, visited = set(), [int(root)], 0
+        while stack:
+            node = stack.pop()
+            visited += 1
+            if left[node] < 0:
+                below.add(node)
+            else:
+                stack += [int(left[node]), int(right[node])]
+        numbers.append(number)
+        rows.append(below)
+        number += visited
+    return numbers, rows
+
+
+def test_clicking_branches_highlights_their_points(visit: Callable[..., Any]) -> None:
+    driver = visit("full")
+    numbers, rows = tree_of(payload())
+    assert len(numbers) == 6
+    for number, below in zip(numbers, rows, strict=True):
+        click_branch(driver, number)
+        assert highlighted(driver) == below
+        assert f"Branch of {len(below)} points" in driver.find_element("id", "panel").text
+    assert len(driver.find_elements("css selector", ".point.dim")) == N - len(rows[-1])
+    driver.find_element("id", "clear").click()
+    assert highlighted(driver) == set()
+    assert not driver.find_elements("css selector", ".point.dim")
+
+
+def test_keyboard_walks_and_selects(visit: Callable[..., Any]) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
+    driver = visit("full")
+    _, rows = tree_of(payload())
+    driver.execute_script("""document.querySelector('g.branch[tabindex="0"]').focus()""")
+    press = ActionChains(driver)
+    press.send_keys(Keys.ARROW_RIGHT, Keys.ENTER).perform()
+    assert highlighted(driver) == rows[1]
+    ActionChains(driver).send_keys(Keys.ARROW_DOWN, Keys.ENTER).perform()
+    inside = highlighted(driver)
+    assert inside < rows[1]
+    assert driver.execute_script("return document.activeElement.getAttribute('aria-pressed')") == "true"
+    ActionChains(driver).send_keys(Keys.ESCAPE).perform()
+    assert highlighted(driver) == set()
+    assert len(driver.find_elements("css selector", 'g.branch[tabindex="0"]')) == 1
+
+
+def test_arrows_reach_a_leaf_through_closed_branches(visit: Callable[..., Any]) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
+    driver = visit("full", width=375)
+    driver.execute_script("""document.querySelector('g.branch[tabindex="0"]').focus()""")
+    for _ in range(60):
+        ActionChains(driver).send_keys(Keys.ARROW_DOWN).perform()
+        label = driver.execute_script("return document.activeElement.getAttribute('aria-label')")
+        if label.startswith("Leaf"):
+            break
+    assert label.startswith("Leaf")
+    ActionChains(driver).send_keys(Keys.ENTER).perform()
+    assert len(highlighted(driver)) == 1
+
+
+def test_cluster_table_highlights_its_points(visit: Callable[..., Any]) -> None:
+    driver = visit("full")
+    labels = np.asarray(payload().points.labels)
+    button = driver.find_element("css selector", 'button[data-cluster="3"]')
+    button.click()
+    assert highlighted(driver) == set(np.flatnonzero(labels == 3).tolist())
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert highlighted(driver) == set()
+
+
+def test_zoom_opens_branches(visit: Callable[..., Any]) -> None:
+    driver = visit("full", width=375)
+    closed = "return document.querySelectorAll('.shape.closed').length"
+    before = driver.execute_script(closed)
+    assert before > 0
+    click_branch(driver, tree_of(payload())[0][2])
+    driver.find_element("id", "tree-branch").click()
+    shown = driver.execute_script("return document.querySelectorAll('g.branch:not(.dim)').length")
+    assert shown > 8
+    driver.find_element("id", "tree-whole").click()
+    assert driver.execute_script(closed) == before
+
+
+@pytest.mark.parametrize("name", ["full", "attack", "bare"])
+def test_a_phone_needs_no_sideways_scrolling(visit: Callable[..., Any], name: str) -> None:
+    driver = visit(name, width=375)
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= 375
+
+
+def test_hostile_names_do_nothing(visit: Callable[..., Any]) -> None:
+    driver = visit("attack")
+    click_branch(driver, tree_of(payload())[0][0])
+    assert driver.execute_script("return window.attacked") is None
+    assert driver.title == ATTACK
+    assert "window.attacked" in driver.find_element("id", "panel").text
+
+
+def test_dark_follows_the_system_and_the_button(visit: Callable[..., Any]) -> None:
+    brightness = (
+        "return getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
+    )
+    driver = visit("full", theme="dark")
+    assert max(driver.execute_script(brightness)) < 60
+    button = driver.find_element("id", "theme")
+    button.click()
+    assert button.text == "Colours: light"
+    assert min(driver.execute_script(brightness)) > 200
+    driver = visit("full", theme="light")
+    driver.find_element("id", "theme").click()
+    driver.find_element("id", "theme").click()
+    assert max(driver.execute_script(brightness)) < 60
+
+
+def test_similarity_is_painted_and_tells_its_value(visit: Callable[..., Any]) -> None:
+    driver = visit("full")
+    canvas = driver.find_element("css selector", "#similarity canvas")
+    corner = (
+        "const c = arguments[0]; return [...c.getContext('2d').getImageData(30, 30, 1, 1).data].slice(0, 3)"
+    )
+    assert max(driver.execute_script(corner, canvas)) < 140  # the first cluster's square is dark
+    webdriver.ActionChains(driver).move_to_element_with_offset(canvas, -200, -200).perform()
+    assert "together with probability 0.97" in driver.find_element("id", "similarity-readout").text
+
+
+def test_the_bare_report_has_no_holes(visit: Callable[..., Any]) -> None:
+    driver = visit("bare")
+    sections = driver.find_elements("css selector", "section")
+    assert [section.get_attribute("id") for section in sections] == ["found", "clusters"]
+    assert not driver.find_elements("css selector", ".plot")
