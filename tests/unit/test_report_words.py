@@ -1,0 +1,75 @@
+"""The words of the report: its headline, its verdict on the chains, the telling words of a branch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedgerow.report import CountsPart, DrawsPart, PointsPart, ReportPayload
+from hedgerow.report.wording import agreement, headline, quantity_verdict
+from hedgerow.report.words import node_words, top_words
+
+
+class TestWords:
+    COUNTS = CountsPart(
+        indptr=[0, 2, 4, 6],
+        indices=[0, 2, 0, 2, 1, 2],
+        counts=[5, 9, 4, 9, 7, 9],
+        words=["tree", "video", "the"],
+    )
+
+    def test_clusters(self) -> None:
+        assert top_words(self.COUNTS, np.array([0, 0, 1])) == [["tree", "the"], ["video"]]
+
+    def test_nodes_agree_with_clusters_and_the_whole_lists_what_is_frequent(self) -> None:
+        spans = (np.array([0, 1, 2]), [0, 0, 0, 1, 2], [3, 2, 1, 2, 3], [4, 3, 0, 0, 0])
+        vocabulary, table = node_words(self.COUNTS, spans)
+        assert table is not None
+        words = [[vocabulary[w] for w in row if w >= 0] for row in table]
+        assert words[0] == ["the", "tree", "video"]
+        assert words[1] == ["tree", "the"]
+        assert words[4] == ["video"]
+
+
+class TestWording:
+    def draws(self, rhat: float, ess: float = 2000.0, chains: int = 4) -> DrawsPart:
+        k = np.array([[3, 3, 4, 3]] * chains)
+        return DrawsPart(k, {"log joint": k.astype(float)}, {"log joint": rhat}, {"log joint": ess})
+
+    @pytest.mark.parametrize(
+        ("rhat", "ess", "tone", "words"),
+        [
+            (1.003, 2000, "good", "chains agree"),
+            (1.03, 2000, "warn", "nearly agree"),
+            (1.003, 50, "warn", "nearly agree"),
+            (1.4, 2000, "bad", "do not agree yet on log joint: run longer"),
+            (float("nan"), 2000, "bad", "do not agree yet"),
+        ],
+    )
+    def test_agreement(self, rhat: float, ess: float, tone: str, words: str) -> None:
+        said = agreement(self.draws(rhat, ess))
+        assert said.tone == tone
+        assert words in said.text
+
+    def test_a_quantity_that_never_changed_is_no_alarm(self) -> None:
+        draws = DrawsPart(np.full((2, 5), 3), {"K": np.full((2, 5), 3.0)}, {"K": float("nan")})
+        assert quantity_verdict(draws, "K").text == "never changed"
+        assert agreement(draws).tone == "good"
+
+    def test_one_chain_cannot_agree(self) -> None:
+        assert agreement(self.draws(1.0, chains=1)).tone == "warn"
+
+    def test_headline(self) -> None:
+        payload = ReportPayload(
+            "T", PointsPart([0, 0, 1], uncertainty=[0.0, 0.0, 0.9]), draws=self.draws(1.4), notes=["Mind."]
+        )
+        lead, sentences = headline(payload)
+        assert lead == "2 clusters in 3 points."
+        assert sentences[0].tone == "bad"  # what spoils the rest comes first
+        texts = [sentence.text for sentence in sentences]
+        assert (
+            "The most probable number of clusters is 3 (75% of 16 draws); 95% of the draws have 3 to 4."
+            in texts
+        )
+        assert "67% of the points sit firmly in their cluster, 33% could well be elsewhere." in texts
+        assert texts[-1] == "Mind."
