@@ -168,6 +168,13 @@ def test_what_stands_in_for_no_spread_does_not_tell_partitions_apart() -> None:
     assert marginals[0] - marginals[1] == pytest.approx(len(X) * np.log(7.0))
 
 
+@pytest.mark.parametrize("family", [GaussianWishart, GaussianDiagonal])
+def test_the_mean_of_a_constant_column_is_that_constant(family: type[Any]) -> None:
+    for constant in (0.1, 1e9 + 0.1, 1e99):
+        X = np.column_stack([np.arange(13.0), np.full(13, constant)])
+        assert family().resolve(X).mean[1] == constant
+
+
 def test_duplicate_rows_are_no_trouble() -> None:
     X = np.repeat(np.array([[0.0, 1.0], [2.0, 5.0]]), 50, axis=0)
     for family in (GaussianWishart, GaussianDiagonal):
