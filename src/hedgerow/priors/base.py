@@ -30,6 +30,7 @@ class PriorDraw(NamedTuple):
     labels: Labels
     u: float
     values: dict[str, float]
+    """The hyper-parameters, and the prior's auxiliaries."""
 
 
 class Prior(ABC):
@@ -51,7 +52,14 @@ class Prior(ABC):
         given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
         return {name: value for name, value in given if isinstance(value, (Gamma, Beta))}
 
-    def log_partition(self, sizes: ArrayLike, u: ArrayLike | None = None, **values: ArrayLike) -> Any:
+    def log_partition(
+        self,
+        sizes: ArrayLike,
+        u: ArrayLike | None = None,
+        *,
+        log_u: ArrayLike | None = None,
+        **values: ArrayLike,
+    ) -> Any:
         """Log p(Π, u | values) of a partition with these cluster sizes; log p(Π | values) when u is None.
 
         `values` override the starting values by name. Only priors with `u_integrates` have the closed form
@@ -59,14 +67,18 @@ class Prior(ABC):
         """
         owner = type(self).__name__
         counts = _checked_sizes(owner, sizes)
+        if u is not None:
+            require(log_u is None, f"{owner}.log_partition", "log_u", log_u, "be left out when u is given")
+            require(bool(np.all(np.asarray(u, float) > 0)), f"{owner}.log_partition", "u", u, "be above 0")
+            log_u = np.log(u)
         complete: dict[str, Any] = dict(self.values())
         for name, value in values.items():
-            if name not in complete and not (name in self.auxiliaries and u is not None):
+            if name not in complete and not (name in self.auxiliaries and log_u is not None):
                 raise ParameterError(
                     f"{owner}.log_partition({name}=...): {owner} has no {name}, only {', '.join(complete)}."
                 )
             complete[name] = value
-        if u is None:
+        if log_u is None:
             if not self.u_integrates:
                 raise ParameterError(
                     f"{owner}.log_partition(u=None): u must be a number, as {owner} has no closed form with "
@@ -74,8 +86,7 @@ class Prior(ABC):
                 )
             result = self._log_integrated(counts, complete)
         else:
-            require(bool(np.all(np.asarray(u, float) > 0)), f"{owner}.log_partition", "u", u, "be above 0")
-            result = self._log_joint(counts, u, complete)
+            result = self._log_joint(counts, log_u, complete)
         return float(result) if np.ndim(result) == 0 else result
 
     def expected_clusters(self, n: int) -> float:
@@ -93,8 +104,7 @@ class Prior(ABC):
         n = _checked_n(type(self).__name__, "sample_joint", n)
         rng = np.random.default_rng(seed)
         values = self.values() | {name: law.sample(rng) for name, law in self.laws().items()}
-        labels, u = self._sample(n, values, rng)
-        return PriorDraw(labels, u, values)
+        return self._sample(n, values, rng)
 
     @abstractmethod
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
@@ -105,8 +115,8 @@ class Prior(ABC):
         """The same prior for the compiled core."""
 
     @abstractmethod
-    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
-        """Log p(Π, u | values)."""
+    def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
+        """Log p(Π, u | values) at u = exp(log_u)."""
 
     def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
         """Log p(Π | values), for priors with `u_integrates`."""
@@ -117,8 +127,8 @@ class Prior(ABC):
         """See `expected_clusters`; n is checked."""
 
     @abstractmethod
-    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
-        """Draw (labels, u) given the hyper-parameters."""
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> PriorDraw:
+        """Draw the rest given the hyper-parameters."""
 
     def _positive(self, name: str) -> None:
         """Check a field that is a positive number or a Gamma law."""

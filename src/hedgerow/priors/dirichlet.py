@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
-from hedgerow.priors.base import Labels, Prior
+from hedgerow.priors.base import Prior, PriorDraw
 from hedgerow.priors.counting import dp_expected
 from hedgerow.priors.laws import Gamma
 from hedgerow.priors.urns import draw_two_parameter_urn
@@ -45,8 +45,8 @@ class DP(Prior):
             "dp", self.values()["alpha"], 0.0, 1.0, 0.0, self._law_pair("alpha"), None, None, None
         )
 
-    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
-        return reference.log_joint_u(sizes, u, *self.measure(values))
+    def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
+        return reference.log_joint_at_log(sizes, log_u, *self.measure(values))
 
     def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
         return reference.log_dp_partition(sizes, values["alpha"])
@@ -57,9 +57,9 @@ class DP(Prior):
             return float(weights @ dp_expected(n, nodes))
         return float(dp_expected(n, self.alpha))
 
-    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> PriorDraw:
         labels = draw_two_parameter_urn(n, values["alpha"], 0.0, rng)
-        return labels, beta_prime(n, values["alpha"], rng)
+        return PriorDraw(labels, beta_prime(n, values["alpha"], rng), values)
 
 
 def beta_prime(n: int, theta: float, rng: Generator) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
 from hedgerow.errors import ParameterError, require
-from hedgerow.priors.base import Labels, Prior
+from hedgerow.priors.base import Prior, PriorDraw
 from hedgerow.priors.counting import dp_expected, ngg_expected, stable_expected
 from hedgerow.priors.laws import Beta, Gamma, Law
 from hedgerow.priors.urns import draw_measure_urn
@@ -36,23 +36,23 @@ class NormalizedMeasure(Prior):
         alpha, sigma, tau = self.measure(self.values())
         return _core.Prior("nrm", alpha, sigma, tau, 0.0, *laws)
 
-    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
-        return reference.log_joint_u(sizes, u, *self.measure(values))
+    def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
+        return reference.log_joint_at_log(sizes, log_u, *self.measure(values))
 
     def _expected_clusters(self, n: int) -> float:
         laws = self.laws()
         alpha, sigma, tau = self.measure(self.values())
-        alphas, alpha_weights = _rule(laws.get("alpha"), alpha, 22)
-        sigmas, sigma_weights = _rule(laws.get("sigma"), sigma, 24)
-        taus, tau_weights = _rule(laws.get("tau"), tau, 22)
+        alphas, alpha_weights = _rule(laws.get("alpha"), alpha, 24)
+        sigmas, sigma_weights = _rule(laws.get("sigma"), sigma, 14)
+        taus, tau_weights = _rule(laws.get("tau"), tau, 24)
         total = 0.0
         for s, weight in zip(sigmas.tolist(), sigma_weights.tolist(), strict=True):
             table = _expected_table(n, alphas[:, None], s, taus[None, :])
             total += weight * float(alpha_weights @ table @ tau_weights)
         return total
 
-    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
-        return draw_measure_urn(n, *self.measure(values), rng)
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> PriorDraw:
+        return PriorDraw(*draw_measure_urn(n, *self.measure(values), rng), values)
 
 
 def _rule(law: Law | None, value: float, points: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from hedgerow import _core
-from hedgerow.priors.base import Labels, Prior
+from hedgerow.priors.base import Prior, PriorDraw
 from hedgerow.priors.counting import py_expected
 from hedgerow.priors.dirichlet import beta_prime
 from hedgerow.priors.laws import Beta, Gamma
@@ -51,14 +51,14 @@ class PitmanYor(Prior):
         laws = (None, self._law_pair("sigma"), None, self._law_pair("theta"))
         return _core.Prior("py", v["theta"], v["sigma"], 1.0, v["theta"], *laws)
 
-    def _log_joint(self, sizes: NDArray[np.int64], u: ArrayLike, values: dict[str, Any]) -> Any:
+    def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
         theta, sigma = np.asarray(values["theta"], float), np.asarray(values["sigma"], float)
         if "alpha" not in values:
-            return reference.log_py_joint_u(sizes, u, theta, sigma)
+            return reference.log_py_joint_at_log(sizes, log_u, theta, sigma)
         alpha = np.asarray(values["alpha"], float)
         shape = theta / sigma
         log_law = (shape - 1) * np.log(alpha) - alpha / sigma - shape * np.log(sigma) - gammaln(shape)
-        return log_law + reference.log_joint_u(sizes, u, *self.measure(values))
+        return log_law + reference.log_joint_at_log(sizes, log_u, *self.measure(values))
 
     def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
         return reference.log_py_partition(sizes, values["theta"], values["sigma"])
@@ -74,6 +74,10 @@ class PitmanYor(Prior):
         table = py_expected(n, np.asarray(theta)[:, None], np.asarray(sigma)[None, :])
         return float(np.asarray(weight_theta) @ table @ np.asarray(weight_sigma))
 
-    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
-        labels = draw_two_parameter_urn(n, values["theta"], values["sigma"], rng)
-        return labels, beta_prime(n, values["theta"], rng)
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> PriorDraw:
+        theta, sigma = values["theta"], values["sigma"]
+        labels = draw_two_parameter_urn(n, theta, sigma, rng)
+        u = beta_prime(n, theta, rng)
+        # Given Π and u, α is Gamma(θ/σ + K, rate (1+u)^σ/σ).
+        alpha = float(rng.gamma(theta / sigma + labels.max() + 1)) * sigma / (1 + u) ** sigma
+        return PriorDraw(labels, u, values | {"alpha": max(alpha, float(np.finfo(float).tiny))})

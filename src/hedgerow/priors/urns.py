@@ -24,7 +24,7 @@ __all__ = ["draw_measure_urn", "draw_two_parameter_urn"]
 Labels = NDArray[np.int32]
 
 LARGEST_LOG = 690.0
-"""exp of this is still a float: u beyond it (α near 0) is reported as that."""
+"""exp of this and of its negative are floats: u beyond them (α or σ near 0) is reported as that."""
 
 
 def _pick(target: float, surplus: int, repeats: list[int], sigma: float) -> int:
@@ -77,7 +77,7 @@ def draw_measure_urn(n: int, alpha: float, sigma: float, tau: float, rng: Genera
         log_u = math.log(tau) + (math.log(math.expm1(stretch)) if stretch < LARGEST_LOG else stretch)
     else:
         log_u = math.log(h / alpha) / sigma
-    return np.array(labels, dtype=np.int32), math.exp(min(log_u, LARGEST_LOG))
+    return np.array(labels, dtype=np.int32), math.exp(min(max(log_u, -LARGEST_LOG), LARGEST_LOG))
 
 
 def _opening(wait: float, h: float, sigma: float) -> float:

@@ -25,13 +25,15 @@ __all__ = [
     "alpha_conditional",
     "dp_alpha_log_density",
     "log_dp_partition",
+    "log_joint_at_log",
     "log_joint_u",
     "log_kappa",
     "log_new",
     "log_old",
-    "log_py_joint_u",
+    "log_py_joint_at_log",
     "log_py_partition",
     "psi",
+    "psi_at_log",
     "py_sigma_log_density",
     "py_theta_log_density",
     "sigma_log_density",
@@ -43,17 +45,23 @@ Floats = NDArray[np.float64]
 
 
 def psi(u: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
-    """Laplace exponent ψ(u) = (α/σ)((τ+u)^σ - τ^σ), or α log(1+u/τ) at σ = 0 (N15 eq. 5).
+    """Laplace exponent ψ(u) = (α/σ)((τ+u)^σ - τ^σ), or α log(1+u/τ) at σ = 0 (N15 eq. 5)."""
+    with np.errstate(divide="ignore"):
+        return psi_at_log(np.log(u), alpha, sigma, tau)
+
+
+def psi_at_log(v: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
+    """ψ(e^v), for u beyond the floats too.
 
     Written as α τ^σ L·(e^(σL)-1)/(σL) with L = log(1+u/τ), which is exact through σ = 0.
     """
-    u, alpha, sigma, tau = (np.asarray(x, float) for x in (u, alpha, sigma, tau))
-    positive = tau > 0
-    safe_tau = np.where(positive, tau, 1.0)
-    stretch = np.log1p(u / safe_tau)
-    tempered = alpha * safe_tau**sigma * stretch * exprel(sigma * stretch)
-    stable = alpha * u**sigma / np.where(sigma > 0, sigma, np.nan)
-    return np.where(positive, tempered, stable)[()]
+    alpha, sigma = np.asarray(alpha, float), np.asarray(sigma, float)
+    with np.errstate(over="ignore"):  # ψ = inf is then the right answer
+        if np.ndim(tau) == 0 and tau == 0:
+            return alpha * np.exp(sigma * v) / sigma
+        log_tau = np.log(tau)
+        stretch = np.logaddexp(np.subtract(v, log_tau), 0.0)
+        return alpha * np.exp(sigma * log_tau) * stretch * exprel(sigma * stretch)
 
 
 def log_kappa(m: ArrayLike, u: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
@@ -75,12 +83,23 @@ def log_new(u: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) ->
 
 def log_joint_u(sizes: ArrayLike, u: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
     """Log of p(Π, u) = u^(n-1) e^(-ψ(u)) / Γ(n) · Π_c κ(|c|,u) (N15 eq. 4)."""
-    sizes = np.asarray(sizes)
-    n = sizes.sum()
-    total = (n - 1) * np.log(u) - psi(u, alpha, sigma, tau) - gammaln(n)
-    for m in sizes:
-        total = total + log_kappa(m, u, alpha, sigma, tau)
-    return total
+    return log_joint_at_log(sizes, np.log(u), alpha, sigma, tau)
+
+
+def log_joint_at_log(
+    sizes: ArrayLike, v: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike
+) -> Any:
+    """Log of p(Π, u) at u = e^v (a density in u, not in v), for u beyond the floats too.
+
+    Π_c κ(|c|,u) is written out: α^K (u+τ)^(σK-n) Π_c Γ(|c|-σ)/Γ(1-σ).
+    """
+    sizes, sigma = np.asarray(sizes), np.asarray(sigma, float)
+    n, K = sizes.sum(), sizes.size
+    with np.errstate(divide="ignore"):
+        rate = np.logaddexp(v, np.log(tau))
+    shapes = sum(gammaln(m - sigma) for m in sizes) - K * gammaln(1 - sigma)
+    front = np.multiply(n - 1, v) - psi_at_log(v, alpha, sigma, tau) - gammaln(n)
+    return front + K * np.log(alpha) + (sigma * K - n) * rate + shapes
 
 
 def log_dp_partition(sizes: ArrayLike, alpha: ArrayLike) -> Any:
@@ -99,12 +118,14 @@ def log_py_partition(sizes: ArrayLike, theta: ArrayLike, sigma: ArrayLike) -> An
     return gammaln(theta) - gammaln(theta + sizes.sum()) + _py_clusters(sizes, theta, sigma)
 
 
-def log_py_joint_u(sizes: ArrayLike, u: ArrayLike, theta: ArrayLike, sigma: ArrayLike) -> Any:
-    """Log of the Pitman-Yor p(Π, u), α integrated out: u is Beta-prime(n, θ) whatever the partition."""
+def log_py_joint_at_log(sizes: ArrayLike, v: ArrayLike, theta: ArrayLike, sigma: ArrayLike) -> Any:
+    """Log of the Pitman-Yor p(Π, u) at u = e^v, α integrated out: u is Beta-prime(n, θ) whatever the
+    partition."""
     sizes = np.asarray(sizes, float)
     theta, sigma = np.asarray(theta, float), np.asarray(sigma, float)
     n = sizes.sum()
-    return (n - 1) * np.log(u) - (n + theta) * np.log1p(u) - gammaln(n) + _py_clusters(sizes, theta, sigma)
+    front = np.multiply(n - 1, v) - (n + theta) * np.logaddexp(v, 0.0) - gammaln(n)
+    return front + _py_clusters(sizes, theta, sigma)
 
 
 def _py_clusters(sizes: Floats, theta: Floats, sigma: Floats) -> Any:
@@ -123,8 +144,8 @@ def u_log_density(v: ArrayLike, n: int, K: int, alpha: ArrayLike, sigma: ArrayLi
 
     It is the conditional of N15 eq. 4 with the Jacobian e^v included, hence n and not n-1.
     """
-    u = np.exp(v)
-    return n * np.asarray(v) - psi(u, alpha, sigma, tau) - (n - np.multiply(sigma, K)) * np.log(u + tau)
+    rate = v if np.ndim(tau) == 0 and tau == 0 else np.logaddexp(v, np.log(tau))
+    return np.multiply(n, v) - psi_at_log(v, alpha, sigma, tau) - (n - np.multiply(sigma, K)) * rate
 
 
 def alpha_conditional(K: int, u: float, sigma: float, tau: float, a: float, b: float) -> tuple[float, float]:

@@ -1,0 +1,93 @@
+"""Running any kernel the same way: a house kernel through `Chain`, anything else through a one-method
+protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from hedgerow.errors import ParameterError
+from hedgerow.kernels import Kernel
+from hedgerow.sampling import Chain
+
+__all__ = ["KernelDraws", "PythonKernel", "drive"]
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+class KernelDraws(NamedTuple):
+    """Consecutive draws of one chain, one row per iteration."""
+
+    labels: Labels
+    """(iterations, n), canonical."""
+    u: Floats
+    values: dict[str, Floats]
+    """The sampled hyper-parameters by name, and the prior's auxiliaries if the kernel carries them."""
+    log_joint: Floats | None = None
+    """The chain's own account of log p(Π, u, X), if it keeps one."""
+
+
+@runtime_checkable
+class PythonKernel(Protocol):
+    """What a kernel written in Python must offer to be examined."""
+
+    def run(
+        self,
+        model: Any,
+        X: Any,
+        labels: Labels,
+        u: float,
+        iterations: int,
+        rng: Generator,
+        *,
+        values: Mapping[str, float],
+        update_u: bool,
+    ) -> KernelDraws:
+        """Advance from (labels, u, values) by `iterations` steps and return every state after a step.
+
+        `model` is a resolved `Mixture` and X is checked data. Hyper-parameters with a law are to be updated;
+        u only when `update_u`.
+        """
+
+
+def drive(
+    kernel: Kernel | PythonKernel,
+    model: Any,
+    X: Any,
+    labels: Labels,
+    u: float,
+    values: Mapping[str, float],
+    iterations: int,
+    seed: int,
+    stream: int,
+    update_u: bool,
+) -> KernelDraws:
+    """Run one chain. The same (seed, stream) gives the same draws."""
+    laws = model.prior.laws()
+    if isinstance(kernel, Kernel):
+        chain = Chain(
+            model,
+            X,
+            kernel,
+            labels=labels,
+            seed=seed,
+            stream=stream,
+            start={"u": u, **values},
+            update_u=update_u,
+            update_hyper=bool(laws),
+        )
+        block = chain.run(iterations)
+        traces = {name: getattr(block, name) for name in (*laws, *model.prior.auxiliaries)}
+        return KernelDraws(block.labels, block.u, traces, block.log_joint)
+    if not isinstance(kernel, PythonKernel):
+        raise ParameterError(
+            f"check_kernel(kernel={kernel!r}): kernel must be a Kernel, or have a method run as in "
+            f"hedgerow.testing.PythonKernel. Got {kernel!r}."
+        )
+    rng = np.random.default_rng([seed, stream])
+    return kernel.run(model, X, labels, u, iterations, rng, values=values, update_u=update_u)

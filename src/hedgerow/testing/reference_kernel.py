@@ -1,0 +1,121 @@
+"""ReferenceGibbs: the reference sampler as a kernel that can sit the exam, slow and meant to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from hedgerow.priors import DP, PitmanYor, Prior
+from hedgerow.reference import gibbs
+from hedgerow.reference import prior as law_of
+from hedgerow.testing.driving import KernelDraws, Labels
+from hedgerow.testing.partitions import subset_log_marginals
+
+__all__ = ["ReferenceGibbs"]
+
+
+class ReferenceGibbs:
+    """One sweep, then u, then the sampled hyper-parameters (`hedgerow.reference.gibbs`); a few rows only.
+
+    The methods are the places where a planted error fits: `log_marginal`, `weights`, `move_u`, `move_values`.
+    """
+
+    def run(
+        self,
+        model: Any,
+        X: Any,
+        labels: Labels,
+        u: float,
+        iterations: int,
+        rng: Generator,
+        *,
+        values: Mapping[str, float],
+        update_u: bool,
+    ) -> KernelDraws:
+        """See `PythonKernel`."""
+        prior, n, state = model.prior, len(labels), dict(values)
+        table = subset_log_marginals(model.likelihood, X).tolist()
+        bits = [1 << i for i in range(n)]
+        cache: dict[frozenset[int], float] = {}
+
+        def log_marginal(cluster: frozenset[int]) -> float:
+            if cluster not in cache:
+                cache[cluster] = self.log_marginal(table[sum(bits[i] for i in cluster)])
+            return cache[cluster]
+
+        clusters = gibbs.clusters_of(labels)
+        kept = np.empty((iterations, n), dtype=np.int32)
+        trace_u = np.empty(iterations)
+        traces = {name: np.empty(iterations) for name in prior.laws()}
+        for step in range(iterations):
+            log_old, log_new = self.weights(prior, u, state, update_u)
+            clusters = gibbs.sweep(clusters, log_marginal, log_old, log_new, rng)
+            sizes = [len(c) for c in clusters]
+            if update_u and not prior.u_integrates:
+                u = self.move_u(u, n, len(sizes), prior.measure(state), rng)
+            state = self.move_values(prior, state, sizes, u, rng)
+            kept[step], trace_u[step] = gibbs.labels_of(clusters, n), u
+            for name, trace in traces.items():
+                trace[step] = state[name]
+        return KernelDraws(kept, trace_u, traces)
+
+    def log_marginal(self, value: float) -> float:
+        """log p(X_c) of a cluster, given its true value."""
+        return value
+
+    def weights(self, prior: Prior, u: float, values: Mapping[str, float], update_u: bool) -> gibbs.Weights:
+        """The weights of joining and of opening a cluster; with u integrated out where that has a closed
+        form."""
+        if update_u and isinstance(prior, DP):
+            return gibbs.py_weights(values["alpha"], 0.0)
+        if update_u and isinstance(prior, PitmanYor):
+            return gibbs.py_weights(values["theta"], values["sigma"])
+        return gibbs.nrm_weights(u, *prior.measure(values))
+
+    def move_u(self, u: float, n: int, K: int, measure: tuple[float, float, float], rng: Generator) -> float:
+        """u given the partition."""
+        return gibbs.update_u(u, n, K, *measure, rng)
+
+    def move_values(
+        self, prior: Prior, values: Mapping[str, float], sizes: Sequence[int], u: float, rng: Generator
+    ) -> dict[str, float]:
+        """Every hyper-parameter with a law, one after the other."""
+        values = dict(values)
+        for name, law in prior.laws().items():
+            pair = (law.a, law.b)
+            if isinstance(prior, DP):
+                density = lambda x, p=pair: law_of.dp_alpha_log_density(x, sizes, *p)  # noqa: E731
+                values[name] = gibbs.update_positive(values[name], density, rng)
+            elif isinstance(prior, PitmanYor) and name == "theta":
+                density = lambda x, p=pair: law_of.py_theta_log_density(x, sizes, values["sigma"], *p)  # noqa: E731
+                values[name] = gibbs.update_positive(values[name], density, rng)
+            elif isinstance(prior, PitmanYor):
+                density = lambda x, p=pair: law_of.py_sigma_log_density(x, sizes, values["theta"], *p)  # noqa: E731
+                values[name] = gibbs.update_fraction(values[name], density, rng)
+            else:
+                values[name] = self.move_measure(name, pair, prior.measure(values), sizes, u, rng)
+        return values
+
+    def move_measure(
+        self,
+        name: str,
+        law: tuple[float, float],
+        measure: tuple[float, float, float],
+        sizes: Sequence[int],
+        u: float,
+        rng: Generator,
+    ) -> float:
+        """α, σ or τ of a normalized random measure given the partition and u."""
+        alpha, sigma, tau = measure
+        if name == "alpha":
+            return gibbs.update_alpha(len(sizes), u, sigma, tau, law, rng)
+        if name == "sigma":
+            return gibbs.update_fraction(
+                sigma, lambda x: law_of.sigma_log_density(x, sizes, u, alpha, tau, *law), rng
+            )
+        return gibbs.update_positive(
+            tau, lambda x: law_of.tau_log_density(x, sizes, u, alpha, sigma, *law), rng
+        )
