@@ -234,7 +234,9 @@ void bind_chain(nb::module_& m) {
   nb::class_<KernelFactory>(m, "Kernel", "A recipe for a kernel; every chain makes its own.")
       .def_prop_ro("name", [](const KernelFactory& k) { return k.name; });
 
-  m.def("gibbs", [](int subset) { return KernelFactory{"Gibbs", [subset] { return std::make_unique<Gibbs>(subset); }}; }, nb::arg("subset") = 0);
+  m.def("gibbs", [](int subset, bool explicit_bases) {
+    return KernelFactory{"Gibbs", [=] { return std::make_unique<Gibbs>(subset, explicit_bases); }};
+  }, nb::arg("subset") = 0, nb::arg("explicit_bases") = false);
 
   m.def("split_merge", [](int scans, int subset) {
     return KernelFactory{"SplitMerge", [scans, subset] { return std::make_unique<SplitMerge>(scans, subset); }};
@@ -263,22 +265,29 @@ void bind_chain(nb::module_& m) {
 
   m.def("slice", [] { return KernelFactory{"Slice", [] { return std::make_unique<Slice>(); }}; });
 
-  m.def("smc", [](const Likelihood& likelihood, const Prior& prior, int particles, double threshold, std::uint64_t seed, std::uint64_t stream, bool shuffle) {
+  m.def("smc", [](const Likelihood& likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups, int particles, double threshold,
+                  std::uint64_t seed, std::uint64_t stream, bool shuffle) {
     SmcResult result;
+    const std::vector<int> group_list = check_groups(groups, likelihood.rows(), prior.groups);
     {
       nb::gil_scoped_release release;
-      result = smc(likelihood, prior, particles, threshold, seed, stream, shuffle, nullptr);
+      result = smc(likelihood, prior, group_list, particles, threshold, seed, stream, shuffle);
     }
     nb::dict out;
     std::int32_t* labels;
     auto labels_out = make_array<std::int32_t>({static_cast<std::size_t>(particles), static_cast<std::size_t>(likelihood.rows())}, &labels);
     std::copy(result.labels.begin(), result.labels.end(), labels);
-    for (double& x : result.log_u) x = std::exp(x);
+    const std::size_t P = static_cast<std::size_t>(particles);
+    double *u, *alpha;
+    auto u_out = make_array<double>({P, static_cast<std::size_t>(prior.groups)}, &u);
+    auto alpha_out = make_array<double>({P, static_cast<std::size_t>(prior.bases)}, &alpha);
+    for (std::size_t i = 0; i < result.log_u.size(); ++i) u[i] = std::exp(result.log_u[i]);
+    std::copy(result.alpha.begin(), result.alpha.end(), alpha);
     out["log_evidence"] = result.log_evidence;
     out["log_weights"] = to_array(result.log_weights);
     out["labels"] = labels_out;
-    out["u"] = to_array(result.log_u);
-    out["alpha"] = to_array(result.alpha);
+    out["u"] = u_out;
+    out["alpha"] = alpha_out;
     out["sigma"] = to_array(result.sigma);
     out["tau"] = to_array(result.tau);
     out["theta"] = to_array(result.theta);
@@ -287,7 +296,7 @@ void bind_chain(nb::module_& m) {
     out["effective"] = to_array(result.effective);
     out["resamplings"] = result.resamplings;
     return out;
-  }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"), nb::arg("stream"), nb::arg("shuffle"));
+  }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"), nb::arg("stream"), nb::arg("shuffle"));
 
   nb::class_<WeightedGuide>(m, "WeightedGuide", "A guide tree with P(not one cluster) per node.")
       .def("__init__", [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {

@@ -8,9 +8,10 @@
 
 namespace hedgerow {
 
-void JoinWeights::reset(const Measure& measure, const Partition& partition) {
+void JoinWeights::reset(const Measure& measure, const Partition& partition, const std::vector<int>* bases) {
   measure_ = &measure;
   partition_ = &partition;
+  bases_ = bases;
   plain_ = measure.trivial_q();
   stride_ = padded(partition.clusters() + 1);
   if (plain_) {
@@ -30,6 +31,10 @@ void JoinWeights::load(int c) {
   }
   const int R = measure_->bases();
   scale_[c] = m - measure_->sigma();
+  if (bases_) {
+    for (int r = 0; r < R; ++r) weight_[static_cast<std::size_t>(r) * stride_ + c] = (*bases_)[c] == r;
+    return;
+  }
   std::vector<double> w(R);
   measure_->log_basis(m, partition_->log_q(c), w.data());
   const double total = log_sum(w.data(), R);
@@ -37,7 +42,7 @@ void JoinWeights::load(int c) {
 }
 
 void JoinWeights::follow(const Partition::Moved& moved) {
-  if (stride_ != padded(partition_->clusters() + 1)) return reset(*measure_, *partition_);
+  if (stride_ != padded(partition_->clusters() + 1)) return reset(*measure_, *partition_, bases_);
   load(moved.to);
   if (moved.from < partition_->clusters()) load(moved.from);
 }
@@ -57,6 +62,7 @@ double JoinWeights::own(int row) const {
   if (m == 1) return -kInf;
   const int t = partition_->group(row);
   if (plain_) return std::log(m - 1 - measure_->sigma()) + measure_->join_shift(t);
+  if (bases_) return std::log((m - 1 - measure_->sigma()) * measure_->join_rate(t, (*bases_)[c]));
   const int R = measure_->bases();
   std::vector<double> without(partition_->log_q(c), partition_->log_q(c) + R);
   for (int r = 0; r < R; ++r) without[r] -= measure_->lq(t, r);
@@ -67,7 +73,9 @@ void Gibbs::sweep(State& state, const int* rows, int count) {
   Partition& partition = state.partition;
   Statistics& statistics = partition.statistics();
   const std::vector<double>& log_single = partition.likelihood().log_single();
-  weights_.reset(state.measure, partition);
+  const bool explicit_bases = explicit_bases_ && state.measure.bases() > 1;
+  if (explicit_bases) bases_ = state.measure.draw_bases(state.rng, partition.sizes(), partition.log_q());
+  weights_.reset(state.measure, partition, explicit_bases ? &bases_ : nullptr);
   for (int i = 0; i < count; ++i) {
     const int row = rows[i];
     const int own = partition.label(row);
@@ -81,10 +89,32 @@ void Gibbs::sweep(State& state, const int* rows, int count) {
     w[k] = state.measure.log_new(t) + log_single[row];
     const double total = simd().softmax(w, k + 1);
     const int chosen = draw_index(state.rng, w, k + 1, total);
-    if (chosen == own || (chosen == k && partition.size(own) == 1)) continue;
+    if (chosen == own) continue;
+    if (chosen == k && partition.size(own) == 1) {  // it stays alone, perhaps from another basis measure
+      if (!explicit_bases) continue;
+      bases_[own] = draw_basis(state, t);
+      weights_.follow({own, own, false});
+      continue;
+    }
     moved_ += 1.0;
-    weights_.follow(partition.move(row, chosen));
+    if (explicit_bases && chosen == k) bases_.push_back(draw_basis(state, t));
+    const Partition::Moved moved = partition.move(row, chosen);
+    if (explicit_bases && moved.vanished) {
+      bases_[moved.from] = bases_.back();
+      bases_.pop_back();
+    }
+    weights_.follow(moved);
   }
+}
+
+// The basis measure of a new cluster opened by a point of group t.
+int Gibbs::draw_basis(State& state, int t) const {
+  const int R = state.measure.bases();
+  std::vector<double> w(R);
+  state.measure.log_basis(1, state.measure.lq_row(t), w.data());
+  const double log_total = log_sum(w.data(), R);
+  for (double& x : w) x = std::exp(x - log_total);
+  return draw_index(state.rng, w.data(), R, 1.0);
 }
 
 void Gibbs::step(State& state) {

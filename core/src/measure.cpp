@@ -18,7 +18,8 @@ Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
       tau_(prior.tau),
       theta_(prior.theta) {
   log_q_.assign(static_cast<std::size_t>(T_) * R_, 0.0);
-  for (std::size_t i = 0; i < prior.q.size(); ++i) log_q_[i] = std::log(prior.q[i]);
+  // A zero would make −∞ − (−∞) when a row leaves; this floor is e^(−10⁶), zero in every sum.
+  for (std::size_t i = 0; i < prior.q.size(); ++i) log_q_[i] = std::max(std::log(prior.q[i]), -1e6);
   if (prior_.kind == PriorKind::py) {
     tau_ = 1.0;
     if (!prior_.alpha_law) alpha_[0] = std::max(theta_, 1e-3);  // first update draws it from its conditional
@@ -29,6 +30,16 @@ Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
 void Measure::set_group_sizes(std::vector<int> sizes) {
   n_t_ = std::move(sizes);
   n_ = std::accumulate(n_t_.begin(), n_t_.end(), 0);
+  refresh();
+}
+
+void Measure::add_point(int t) {
+  ++n_;
+  if (++n_t_[t] == 1) refresh();  // the group's ξ enters the sums
+}
+
+void Measure::set_log_xi(int t, double log_xi) {
+  log_xi_[t] = log_xi;
   refresh();
 }
 

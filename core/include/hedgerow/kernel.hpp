@@ -35,7 +35,8 @@ class Kernel {
 // Log prior weights of joining each cluster, for one point against all clusters, kept as clusters change.
 class JoinWeights {
  public:
-  void reset(const Measure& measure, const Partition& partition);
+  // With `bases` (one per cluster) the basis measures are explicit instead of summed out; the caller keeps them in step.
+  void reset(const Measure& measure, const Partition& partition, const std::vector<int>* bases = nullptr);
   void follow(const Partition::Moved& moved);
   // out[j] += log weight of a point of group t joining cluster j.
   void add_to(int t, double* out) const;
@@ -46,6 +47,7 @@ class JoinWeights {
   void load(int cluster);
   const Measure* measure_ = nullptr;
   const Partition* partition_ = nullptr;
+  const std::vector<int>* bases_ = nullptr;
   std::vector<double> log_size_;        // plain: log(m − σ) + shift
   std::vector<double> weight_, scale_;  // mixed: P(z = r) rows, m − σ
   int stride_ = 0;

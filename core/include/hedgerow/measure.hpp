@@ -46,6 +46,8 @@ class Measure {
   double theta() const { return theta_; }
   void set(const double* log_xi, const double* alpha, double sigma, double tau, double theta);
   void set_group_sizes(std::vector<int> sizes);
+  void add_point(int t);
+  void set_log_xi(int t, double log_xi);
   const std::vector<int>& group_sizes() const { return n_t_; }
 
   // The DP integrates u out of every formula; its weights do not depend on u anyway.
@@ -83,13 +85,14 @@ class Measure {
   // Gibbs updates of (u or ξ), and of the hyper-parameters that have laws. `log_q` holds R values per cluster.
   void update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q);
   void update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q);
+  // The basis measure of every cluster, from its conditional.
+  std::vector<int> draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
 
  private:
   double gamma_table(int m) const;  // lnΓ(m−σ) − lnΓ(1−σ)
   void refresh();
   static double psi_over_alpha(double log_x, double sigma, double tau);
   void update_pitman_yor(Rng& rng, const std::vector<int>& sizes);
-  std::vector<int> draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
 
   Prior prior_;
   int T_, R_;

@@ -2,7 +2,8 @@
 //
 // Row i+1 is allocated from its full conditional; the incremental weight is (u/i)·[κ(1,u)p(x) + Σ_c κ(|c|+1,u)/κ(|c|,u)·p(x|X_c)].
 // Particles are resampled when their effective number falls, and u and the sampled hyper-parameters then move by steps that leave
-// the present posterior invariant. For the Dirichlet process u is integrated out: the weight has 1/(α + i) for u/i·(u+τ)^…
+// the present posterior invariant. The Dirichlet process has u integrated out: 1/(α + i) stands for u/i. A mixed measure's group
+// starts with a draw of its ξ_t from a grid that follows its conditional, corrected by its weight.
 #pragma once
 
 #include "hedgerow/kernel.hpp"
@@ -19,7 +20,9 @@ struct SmcResult {
   std::vector<double> effective;           // after each row
 };
 
-SmcResult smc(const Likelihood& likelihood, const Prior& prior, int particles, double threshold, std::uint64_t seed, std::uint64_t stream,
-              bool shuffle, const bool* stop);
+// Rows come group by group, in the given order or shuffled within the group. log_u and alpha hold one value per group and per
+// basis measure for each particle.
+SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vector<int>& groups, int particles, double threshold,
+              std::uint64_t seed, std::uint64_t stream, bool shuffle);
 
 }  // namespace hedgerow

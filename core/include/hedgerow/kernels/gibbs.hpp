@@ -8,7 +8,9 @@ namespace hedgerow {
 
 class Gibbs final : public Kernel {
  public:
-  explicit Gibbs(int subset = 0) : subset_(subset) {}  // 0: every row, in row order
+  // subset 0: every row, in row order. With explicit_bases a cluster's basis measure is drawn rather than summed out (the
+  // baseline of Lee & Choi 2014, suppl. 60–61).
+  explicit Gibbs(int subset = 0, bool explicit_bases = false) : subset_(subset), explicit_bases_(explicit_bases) {}
   void step(State& state) override;
   std::vector<std::string> stat_names() const override { return {"moved"}; }
   void stats(double* out) const override { out[0] = moved_; }
@@ -19,7 +21,11 @@ class Gibbs final : public Kernel {
   void sweep(State& state, const int* rows, int count);
 
  private:
+  int draw_basis(State& state, int t) const;
+
   int subset_;
+  bool explicit_bases_;
+  std::vector<int> bases_;
   double moved_ = 0.0;
   JoinWeights weights_;
   AlignedVector<double> log_weight_;
