@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods import Likelihood
-from hedgerow.priors import Prior
+from hedgerow.priors import MixedNRM, Prior
 
 __all__ = ["Mixture"]
 
@@ -62,14 +62,16 @@ class Mixture:
         """The same model with the likelihood's open hyper-parameters taken from X."""
         return replace(self, likelihood=self.likelihood.resolve(X))
 
-    def log_joint(self, X: Any, labels: npt.ArrayLike, u: float | None = None, **values: float) -> float:
+    def log_joint(
+        self, X: Any, labels: npt.ArrayLike, u: Any = None, *, times: Any = None, **values: Any
+    ) -> float:
         """log p(X, partition, u) of the rows of X under the given labels.
 
         Leave u out to integrate over it, which `DP` and `PitmanYor` can do. `values` are hyper-parameters of
         the prior by name; those not given are at their fixed value, or at the mean of their law. A likelihood
-        with open hyper-parameters is resolved with X first.
+        with open hyper-parameters is resolved with X first. Under a `MixedNRM` prior `times` gives the group of
+        every row, u holds one value per group, and alpha may hold one per basis measure.
         """
-        require(u is None or _is_positive(u), "Mixture", "u", u, "be a finite number above 0, or None")
         known = self.prior.values()
         for name, value in values.items():
             wanted = f"be a hyper-parameter of {type(self.prior).__name__} ({', '.join(known)})"
@@ -77,8 +79,18 @@ class Mixture:
         likelihood = self.likelihood.resolve(X)
         bound = likelihood.bind(X)
         partition = as_labels(labels, bound.n_rows, "Mixture")
-        log_prior = self.prior.log_partition(np.bincount(partition), u, **values)
-        return float(log_prior + bound.log_marginals(partition).sum())
+        log_likelihood = float(bound.log_marginals(partition).sum())
+        grouping = self.prior.group(times, bound.n_rows, "Mixture")
+        if grouping is None:
+            require(u is None or _is_positive(u), "Mixture", "u", u, "be a finite number above 0, or None")
+            return float(self.prior.log_partition(np.bincount(partition), u, **values)) + log_likelihood
+        xi = np.array(u, dtype=float, ndmin=1)
+        good = u is not None and xi.shape == (len(grouping.levels),) and bool((np.isfinite(xi) & (xi > 0)).all())
+        require(good, "Mixture", "u", u, f"hold one finite number above 0 for each of the {len(grouping.levels)} groups")
+        counts = np.zeros((int(partition.max()) + 1, len(grouping.levels)))
+        np.add.at(counts, (partition, grouping.codes), 1.0)
+        assert isinstance(self.prior, MixedNRM)
+        return self.prior.log_grouped(counts, xi, grouping, **values) + log_likelihood
 
 
 def _check_part(name: str, part: object, wanted: type, other: type, examples: str) -> None:

@@ -11,6 +11,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from hedgerow import _core
 from hedgerow.errors import require
 
@@ -25,6 +28,7 @@ class Site:
     prior: _core.Prior
     seed: int
     stream: int
+    groups: npt.NDArray[np.int32] | None = None
 
 
 class Kernel(ABC):

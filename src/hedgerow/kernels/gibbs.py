@@ -22,9 +22,13 @@ class Gibbs(Kernel):
     ----------
     subset : int, optional
         Resample only this many rows an iteration, drawn uniformly (the papers' Gibbs_sub). By default all rows.
+    collapse : bool
+        Under a `MixedNRM` prior, sum out which basis measure a cluster came from (the default), or draw it (the baseline of
+        Lee & Choi 2014, suppl. 60–61). Other priors have one measure, and this changes nothing.
     """
 
     subset: int | None = None
+    collapse: bool = True
 
     def __post_init__(self) -> None:
         """Refuse a subset that is not a positive whole number."""
@@ -32,4 +36,4 @@ class Gibbs(Kernel):
 
     def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe."""
-        return _core.gibbs(self.subset or 0)
+        return _core.gibbs(self.subset or 0, not self.collapse)

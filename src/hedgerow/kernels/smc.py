@@ -47,6 +47,13 @@ class SmcResult:
     run_log_evidence: FloatArray
     model: Mixture = field(repr=False)
 
+    def __repr__(self) -> str:
+        """The evidence and how many particles stand behind it."""
+        return (
+            f"SmcResult(log_evidence={self.log_evidence:.4f}, log_evidence_se={self.log_evidence_se:.4f}, "
+            f"{len(self.weights)} particles of {self.labels.shape[1]} rows)"
+        )
+
     @property
     def n_clusters(self) -> npt.NDArray[np.int32]:
         """Clusters of every particle."""
@@ -68,6 +75,7 @@ def smc(
     seed: int | None = None,
     threshold: float = 0.5,
     shuffle: bool = True,
+    times: Any = None,
 ) -> SmcResult:
     """Run sequential Monte Carlo.
 
@@ -80,7 +88,9 @@ def smc(
     threshold : float
         Resample when the effective number of particles falls below this share.
     shuffle : bool
-        Take the rows in a random order (one per run) instead of as they come.
+        Take the rows in a random order (one per run) instead of as they come; groups stay in order.
+    times : array-like, optional
+        Group of every row, for a `MixedNRM` prior.
     """
     require(isinstance(model, Mixture), "smc", "model", model, "be a Mixture")
     require(is_whole(particles) and particles >= 2, "smc", "particles", particles, "be a whole number from 2 up")
@@ -90,16 +100,21 @@ def smc(
     data = model.likelihood.check(X)
     model = model.resolve(data)
     bound = model.likelihood.bind(data)
-    prior = model.prior.to_core()
+    grouping = model.prior.group(times, bound.n_rows, "smc")
+    groups = None if grouping is None else grouping.codes
+    prior = model.prior.to_core(grouping)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     with ThreadPoolExecutor(1 if bound.serial else None) as pool:
         done = list(
-            pool.map(lambda run: _core.smc(bound, prior, particles, threshold, word, run, shuffle), range(runs))
+            pool.map(lambda run: _core.smc(bound, prior, groups, particles, threshold, word, run, shuffle), range(runs))
         )
     log_evidence = np.array([run["log_evidence"] for run in done])
     total = float(np.logaddexp.reduce(log_evidence))
     share = np.exp(log_evidence - total)
     weights = np.concatenate([s * np.exp(run["log_weights"]) for s, run in zip(share, done, strict=True)])
+    if grouping is None:
+        for run in done:
+            run["u"], run["alpha"] = run["u"][:, 0], run["alpha"][:, 0]
     stacked = {name: np.concatenate([run[name] for run in done]) for name in ("labels", "log_joint", "u", "alpha", "sigma", "tau", "theta")}
     return SmcResult(
         log_evidence=total - float(np.log(runs)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,10 +16,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
+from hedgerow.data.groups import Levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.priors.laws import Beta, Gamma, Law, positive_number, real_number
 
-__all__ = ["Prior", "PriorDraw"]
+__all__ = ["Grouping", "Prior", "PriorDraw"]
 
 Labels = NDArray[np.int32]
 
@@ -31,6 +32,15 @@ class PriorDraw(NamedTuple):
     u: float
     values: dict[str, float]
     """The hyper-parameters, and the prior's auxiliaries."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Rows in groups under a dependent prior: group of every row, what the groups stand for, q[t, r]."""
+
+    codes: Labels
+    levels: Levels
+    q: NDArray[np.float64]
 
 
 class Prior(ABC):
@@ -111,8 +121,14 @@ class Prior(ABC):
         """(α, σ, τ) of the normalized random measure behind this prior, from its hyper-parameters."""
 
     @abstractmethod
-    def to_core(self) -> _core.Prior:
+    def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core."""
+
+    def group(self, times: object, n: int | None, owner: str = "Prior") -> Grouping | None:
+        """The groups of the rows: None here, for one group; dependent priors read them from `times`."""
+        wanted = "be left out: only a MixedNRM prior has groups"
+        require(times is None, owner, "times", times, wanted)
+        return None
 
     @abstractmethod
     def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:

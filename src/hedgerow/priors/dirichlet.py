@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
-from hedgerow.priors.base import Prior, PriorDraw
+from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.counting import dp_expected
 from hedgerow.priors.laws import Gamma
 from hedgerow.priors.urns import draw_two_parameter_urn
@@ -39,7 +39,7 @@ class DP(Prior):
         """(α, σ, τ) = (alpha, 0, 1)."""
         return values["alpha"], 0.0, 1.0
 
-    def to_core(self) -> _core.Prior:
+    def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core."""
         return _core.Prior(
             "dp", self.values()["alpha"], 0.0, 1.0, 0.0, self._law_pair("alpha"), None, None, None

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
 from hedgerow.errors import ParameterError, require
-from hedgerow.priors.base import Prior, PriorDraw
+from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.counting import dp_expected, ngg_expected, stable_expected
 from hedgerow.priors.laws import Beta, Gamma, Law
 from hedgerow.priors.urns import draw_measure_urn
@@ -30,7 +30,7 @@ class NormalizedMeasure(Prior):
 
     u_integrates: ClassVar[bool] = False
 
-    def to_core(self) -> _core.Prior:
+    def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core."""
         laws = (self._law_pair("alpha"), self._law_pair("sigma"), self._law_pair("tau"), None)
         alpha, sigma, tau = self.measure(self.values())

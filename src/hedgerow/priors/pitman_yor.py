@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from hedgerow import _core
-from hedgerow.priors.base import Prior, PriorDraw
+from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.counting import py_expected
 from hedgerow.priors.dirichlet import beta_prime
 from hedgerow.priors.laws import Beta, Gamma
@@ -45,7 +45,7 @@ class PitmanYor(Prior):
         """(α, σ, τ) = (alpha, sigma, 1): α is an auxiliary variable here, so the values must hold it."""
         return values["alpha"], values["sigma"], 1.0
 
-    def to_core(self) -> _core.Prior:
+    def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core; alpha starts at its mean, θ."""
         v = self.values()
         laws = (None, self._law_pair("sigma"), None, self._law_pair("theta"))

@@ -62,6 +62,8 @@ class Chain:
         First values of u, alpha, sigma, tau, theta; those left out start at the prior's values, u at 1.
     update_u, update_hyper : bool
         Whether u and the hyper-parameters that have laws move.
+    times : array-like, optional
+        Group of every row, for a `MixedNRM` prior.
     bound : _core.Likelihood, optional
         The likelihood already bound to X, so that chains share it.
     """
@@ -75,9 +77,10 @@ class Chain:
         labels: npt.ArrayLike | None = None,
         seed: int,
         stream: int = 0,
-        start: Mapping[str, float] | None = None,
+        start: Mapping[str, Any] | None = None,
         update_u: bool = True,
         update_hyper: bool = True,
+        times: Any = None,
         bound: _core.Likelihood | None = None,
     ) -> None:
         if bound is None:
@@ -85,23 +88,30 @@ class Chain:
             bound = model.likelihood.bind(X)
         n = bound.n_rows
         first = np.zeros(n, np.int32) if labels is None else as_labels(labels, n, "Chain")
-        site = Site(bound, model.prior.to_core(), core_seed(seed), stream)
-        self._core = _core.Chain(bound, site.prior, kernel.to_core(site), first, None, site.seed, stream)
+        grouping = model.prior.group(times, n, "Chain")
+        groups = None if grouping is None else grouping.codes
+        site = Site(bound, model.prior.to_core(grouping), core_seed(seed), stream, groups)
+        self._plain = grouping is None
+        self._core = _core.Chain(bound, site.prior, kernel.to_core(site), first, groups, site.seed, stream)
         self._core.update_u = update_u
         self._core.update_hyper = update_hyper
         self._set_start(start or {}, first)
         if labels is None:
             self._core.start_sequentially()
 
-    def _set_start(self, start: Mapping[str, float], labels: IntArray) -> None:
+    def _set_start(self, start: Mapping[str, Any], labels: IntArray) -> None:
         for name, value in start.items():
             require(name in _STATE_NAMES, "Chain", "start", start, f"name only {', '.join(_STATE_NAMES)}")
-            require(np.isfinite(value) and value >= 0, "Chain", name, value, "be a finite number from 0 up")
+            good = bool(np.isfinite(value).all()) and bool((np.asarray(value) >= 0).all())
+            require(good, "Chain", name, value, "be finite and from 0 up")
         if not start:
             return
         state = self._core.state()
-        log_u = np.log([start["u"]]) if "u" in start else state["log_u"]
-        alpha = np.array([start["alpha"]], float) if "alpha" in start else state["alpha"]
+        log_u, alpha = state["log_u"], state["alpha"]
+        if "u" in start:
+            log_u = np.log(np.broadcast_to(np.asarray(start["u"], float), log_u.shape))
+        if "alpha" in start:
+            alpha = np.ascontiguousarray(np.broadcast_to(np.asarray(start["alpha"], float), alpha.shape))
         rest = {name: float(start.get(name, state[name])) for name in ("sigma", "tau", "theta")}
         self._core.set_state(labels=labels, log_u=log_u, alpha=alpha, **rest)
 
@@ -113,8 +123,8 @@ class Chain:
             labels=raw["labels"],
             n_clusters=raw["n_clusters"],
             log_joint=raw["log_joint"],
-            u=raw["u"][:, 0],
-            alpha=raw["alpha"][:, 0],
+            u=raw["u"][:, 0] if self._plain else raw["u"],
+            alpha=raw["alpha"][:, 0] if self._plain else raw["alpha"],
             sigma=raw["sigma"],
             tau=raw["tau"],
             theta=raw["theta"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ class Recorder:
     def __init__(self, chains: int, draws: int, n: int) -> None:
         _check_memory(chains, draws, n)
         self._labels = np.empty((chains, draws, n), np.int32)
-        self._traces = {name: np.empty((chains, draws)) for name in _TRACES}
+        self._traces: dict[str, npt.NDArray[np.float64]] = {}
         self._stats: dict[str, npt.NDArray[np.float64]] = {}
         self._filled = np.zeros(chains, int)
 
@@ -31,12 +32,17 @@ class Recorder:
         rows = slice(first, first + len(block))
         self._labels[chain, rows] = block.labels
         for name in _TRACES:
-            self._traces[name][chain, rows] = getattr(block, name)
+            self._put(self._traces, name, chain, rows, getattr(block, name))
         for name, values in block.stats.items():
-            if name not in self._stats:
-                self._stats[name] = np.full(self._traces["u"].shape, np.nan)
-            self._stats[name][chain, rows] = values
+            self._put(self._stats, name, chain, rows, values)
         self._filled[chain] += len(block)
+
+    def _put(
+        self, store: dict[str, npt.NDArray[np.float64]], name: str, chain: int, rows: slice, values: npt.NDArray[Any]
+    ) -> None:
+        if name not in store:
+            store[name] = np.full((*self._labels.shape[:2], *values.shape[1:]), np.nan)
+        store[name][chain, rows] = values
 
     def kept(self) -> tuple[npt.NDArray[np.intp], int]:
         """Chains and draws that make a full rectangle: all of them, or the most there is after an early stop."""

@@ -44,6 +44,7 @@ def sample(
     seed: int | None = None,
     init: Any = "sequential",
     thin: int = 1,
+    times: Any = None,
     callbacks: Sequence[Callable[[Update], Any]] = (),
     progress: bool | None = None,
 ) -> Posterior:
@@ -67,6 +68,8 @@ def sample(
         The first partition: "sequential" (allocated row by row), "one", "singletons", labels, or one of these per chain.
     thin : int
         Keep every thin-th iteration.
+    times : array-like, optional
+        Time or place of every row, for a `MixedNRM` prior.
     callbacks : sequence of callables
         Each is called with an `Update` after every block of a chain; a true answer stops all chains.
     progress : bool, optional
@@ -82,7 +85,8 @@ def sample(
     model = model.resolve(data)
     bound = model.likelihood.bind(data)
     starts = read_starts(init, chains, bound.n_rows)
-    run = _Run(model, data, bound, kernel, starts, settings, callbacks)
+    model.prior.group(times, bound.n_rows, "sample")  # refuse bad times before anything runs
+    run = _Run(model, data, bound, times, kernel, starts, settings, callbacks)
     return run.execute(progress)
 
 
@@ -114,12 +118,13 @@ class _Run:
         model: Mixture,
         data: Any,
         bound: _core.Likelihood,
+        times: Any,
         kernel: Kernel,
         starts: list[Start],
         settings: _Settings,
         callbacks: Sequence[Callable[[Update], Any]],
     ) -> None:
-        self.model, self.data, self.bound, self.kernel = model, data, bound, kernel
+        self.model, self.data, self.bound, self.times, self.kernel = model, data, bound, times, kernel
         self.starts, self.settings, self.callbacks = starts, settings, callbacks
         self.stop = threading.Event()
         self.news: queue.Queue[tuple[Update, Block | None]] = queue.Queue()
@@ -161,6 +166,7 @@ class _Run:
             labels=first_labels(self.starts[index], n),
             seed=settings.seed,
             stream=index,
+            times=self.times,
             bound=self.bound,
         )
         total = settings.warmup + settings.draws * settings.thin
