@@ -1,9 +1,16 @@
-// Trees: guides.
+// Trees: builders of forests, and guides.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "hedgerow/builder.hpp"
 #include "hedgerow/guide.hpp"
 
 namespace hedgerow::bindings {
@@ -32,7 +39,121 @@ static nb::dict induced(const Guide& guide, In<std::int32_t, 1> rows) {
   return out;
 }
 
+static nb::dict measure_state(const Measure& m) {
+  std::vector<double> log_u(m.groups()), alpha(m.bases());
+  for (int t = 0; t < m.groups(); ++t) log_u[t] = m.log_u(t);
+  for (int r = 0; r < m.bases(); ++r) alpha[r] = m.alpha(r);
+  nb::dict out;
+  out["log_u"] = to_array(log_u);
+  out["alpha"] = to_array(alpha);
+  out["sigma"] = m.sigma();
+  out["tau"] = m.tau();
+  out["theta"] = m.theta();
+  return out;
+}
+
+static void set_measure(Measure& m, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta) {
+  if (static_cast<int>(log_u.shape(0)) != m.groups() || static_cast<int>(alpha.shape(0)) != m.bases())
+    throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
+  m.set(log_u.data(), alpha.data(), sigma, tau, theta);
+}
+
+static nb::dict arrays_dict(const ForestArrays& f) {
+  nb::dict out;
+  out["left"] = to_array(f.left);
+  out["right"] = to_array(f.right);
+  out["parent"] = to_array(f.parent);
+  out["size"] = to_array(f.size);
+  out["log_phi_h"] = to_array(f.log_phi_h);
+  out["log_phi_t"] = to_array(f.log_phi_t);
+  out["log_d"] = to_array(f.log_d);
+  return out;
+}
+
+static std::vector<int> groups_of(const std::optional<In<std::int32_t, 1>>& groups, int rows, int count) {
+  if (!groups) {
+    if (count > 1) throw std::invalid_argument("this prior has several groups: every row needs one");
+    return {};
+  }
+  std::vector<int> out = vector_of(*groups);
+  if (static_cast<int>(out.size()) != rows) throw std::invalid_argument("groups must have one entry per row");
+  for (int t : out)
+    if (t < 0 || t >= count) throw std::invalid_argument("groups must be numbered 0 .. groups - 1");
+  return out;
+}
+
+static InsertOptions insert_options(const std::string& repair, const std::string& insert, bool balance) {
+  InsertOptions o;
+  o.balance = balance;
+  o.top = insert == "top";
+  o.reinsert = repair == "reinsert";
+  return o;
+}
+
+static TreeBuilder* make_builder(std::shared_ptr<Likelihood> likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups,
+                                 std::optional<In<std::int64_t, 1>> indptr, std::optional<In<std::int32_t, 1>> indices, std::uint64_t seed,
+                                 std::uint64_t stream) {
+  const int rows = likelihood->rows();
+  Adjacency adjacency;
+  if (indptr) {
+    adjacency.indptr.assign(indptr->data(), indptr->data() + indptr->shape(0));
+    if (indices) adjacency.indices.assign(indices->data(), indices->data() + indices->shape(0));
+    const auto nnz = static_cast<std::int64_t>(adjacency.indices.size());
+    bool good = static_cast<int>(adjacency.indptr.size()) == rows + 1 && adjacency.indptr.front() == 0 && adjacency.indptr.back() == nnz;
+    for (int i = 0; good && i < rows; ++i) good = adjacency.indptr[i] <= adjacency.indptr[i + 1];
+    for (std::int32_t j : adjacency.indices) good = good && j >= 0 && j < rows;
+    if (!good) throw std::invalid_argument("not a CSR pattern over the rows");
+  }
+  return new TreeBuilder(likelihood, prior, groups_of(groups, rows, prior.groups), std::move(adjacency), seed, stream);
+}
+
+static void bind_builder(nb::module_& m) {
+  nb::class_<TreeBuilder>(m, "TreeBuilder", "Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.")
+      .def(nb::new_(&make_builder), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("indptr") = nb::none(),
+           nb::arg("indices") = nb::none(), nb::arg("seed") = 0, nb::arg("stream") = 0)
+      .def("bhc", [](TreeBuilder& b) {
+        nb::gil_scoped_release release;
+        b.grow_greedily();
+      }, "Greedy build from scratch.")
+      .def("ibhc", [](TreeBuilder& b, const std::string& repair, const std::string& insert, bool balance, std::optional<In<std::int32_t, 1>> order) {
+        std::vector<int> rows;
+        if (order) {
+          rows = vector_of(*order);
+          std::vector<bool> seen(b.likelihood().rows(), false);
+          for (int r : rows) {
+            if (r < 0 || r >= b.likelihood().rows() || seen[r]) throw std::invalid_argument("order must be a permutation of the rows");
+            seen[r] = true;
+          }
+          if (static_cast<int>(rows.size()) != b.likelihood().rows()) throw std::invalid_argument("order must be a permutation of the rows");
+        }
+        nb::gil_scoped_release release;
+        b.grow_incrementally(std::move(rows), insert_options(repair, insert, balance));
+      }, nb::arg("repair") = "reinsert", nb::arg("insert") = "seq", nb::arg("balance") = true, nb::arg("order") = nb::none(),
+         "One incremental pass from scratch.")
+      .def("join_roots", [](TreeBuilder& b) {
+        nb::gil_scoped_release release;
+        b.join_roots();
+      }, "Joins the roots into one tree.")
+      .def("resample", &TreeBuilder::resample, nb::arg("u"), nb::arg("hyper"))
+      .def("log_joint", [](TreeBuilder& b) { return b.forest().log_joint(); })
+      .def("log_front", [](TreeBuilder& b) { return b.measure().log_front(); })
+      .def("state", [](TreeBuilder& b) { return measure_state(b.measure()); })
+      .def("set_state", [](TreeBuilder& b, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta) {
+        set_measure(b.measure(), log_u, alpha, sigma, tau, theta);
+        b.forest().refresh(true);
+      }, nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"))
+      .def("arrays", [](TreeBuilder& b) {
+        std::vector<int> id(b.likelihood().rows());
+        std::iota(id.begin(), id.end(), 0);
+        return arrays_dict(b.forest().arrays(id, static_cast<int>(id.size())));
+      }, "The forest as named arrays.")
+      .def("mean_depth", [](TreeBuilder& b) { return b.forest().mean_depth(); })
+      .def_prop_ro("n_roots", [](TreeBuilder& b) { return b.forest().roots(); })
+      .def_prop_ro("evaluations", [](TreeBuilder& b) { return b.forest().evaluations(); });
+}
+
 void bind_trees(nb::module_& m) {
+  bind_builder(m);
   nb::class_<Guide>(m, "Guide", "A fixed full binary tree over the rows.")
       .def("__init__", [](Guide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right) { new (self) Guide(vector_of(left), vector_of(right)); },
            nb::arg("left"), nb::arg("right"))

@@ -1,0 +1,36 @@
+// Builds forests over all rows of a likelihood, with the prior's auxiliary variables and hyper-parameters as state.
+#pragma once
+
+#include "hedgerow/bhc.hpp"
+#include "hedgerow/ibhc.hpp"
+
+namespace hedgerow {
+
+class TreeBuilder {
+ public:
+  TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
+              std::uint64_t seed, std::uint64_t stream);
+
+  // From scratch: greedily, or over the rows in an order (empty: a random one).
+  void grow_greedily();
+  void grow_incrementally(std::vector<int> order, InsertOptions options);
+  // The roots of the forest joined, past d = 1, into one tree; with connectivity, as far as they touch.
+  void join_roots() { bhc(forest_, true); }
+
+  // Fresh u and hyper-parameters given the partition at the roots (before the first tree: given one cluster).
+  void resample(bool u, bool hyper);
+
+  Forest& forest() { return forest_; }
+  Measure& measure() { return measure_; }
+  Rng& rng() { return rng_; }
+  const Likelihood& likelihood() const { return *likelihood_; }
+
+ private:
+  std::shared_ptr<const Likelihood> likelihood_;
+  Measure measure_;
+  Adjacency adjacency_;
+  Forest forest_;
+  Rng rng_;
+};
+
+}  // namespace hedgerow

@@ -1,0 +1,175 @@
+// Binary trees over disjoint sets of rows, with the potentials of Bayesian hierarchical clustering.
+//
+// A node c with children l, r has φ_h(c) = weight(|c|)·p(X_c), φ_t(c) = φ_h(c) + φ_t(l)·φ_t(r) and
+// d(c) = φ_t(l)·φ_t(r)/φ_h(c) (Lee & Choi 2014 eq. 27–31). Stored are log p(X_c), which no hyper-parameter changes, and
+// the slack log(φ_t/φ_h) = log(1 + d), which is nothing where a set is certainly one cluster.
+#pragma once
+
+#include <climits>
+#include <memory>
+#include <vector>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/likelihood.hpp"
+#include "hedgerow/measure.hpp"
+#include "hedgerow/special.hpp"
+
+namespace hedgerow {
+
+// A tree by its top: inner node i >= 0, or the leaf of row r as ~r.
+using Ref = int;
+inline constexpr Ref kNoRef = INT_MIN;
+
+inline double softplus(double x) { return x > 0.0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+
+// Which rows touch, as a symmetric CSR pattern; with it, only touching sets may be joined.
+struct Adjacency {
+  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> indices;
+};
+
+// The forest as plain arrays: leaves first, then inner nodes with children before parents; -1 where there is none.
+struct ForestArrays {
+  std::vector<std::int32_t> left, right, parent, size;
+  std::vector<double> log_phi_h, log_phi_t, log_d;
+};
+
+class Forest {
+ public:
+  // `groups` maps rows to groups of the measure and may be empty when there is one. Both references outlive the forest.
+  Forest(const Likelihood& likelihood, const Measure& measure, std::vector<int> groups);
+
+  const Likelihood& likelihood() const { return likelihood_; }
+  const Measure& measure() const { return measure_; }
+
+  // Trees.
+  bool splittable(Ref a) const { return a >= 0 && inner_[a].left != kNoRef; }
+  Ref left(int c) const { return inner_[c].left; }
+  Ref right(int c) const { return inner_[c].right; }
+  int parent(Ref a) const { return a >= 0 ? inner_[a].parent : leaf_parent_[~a]; }  // inner node; ~position of a root; kNoRef
+  int size(Ref a) const { return a >= 0 ? inner_[a].size : 1; }
+  double log_like(Ref a) const { return a >= 0 ? inner_[a].log_like : likelihood_.log_single()[~a]; }
+  double slack(Ref a) const { return a >= 0 ? inner_[a].slack : 0.0; }
+  double weight(Ref a) const;
+  double joined_weight(Ref a, Ref b) const;
+  double phi_h(Ref a) const { return weight(a) + log_like(a); }
+  double phi_t(Ref a) const { return phi_h(a) + slack(a); }
+  double log_d(Ref c) const { return splittable(c) ? phi_t(left(c)) + phi_t(right(c)) - phi_h(c) : -kInf; }
+  int sibling(int p, Ref a) const { return inner_[p].left == a ? inner_[p].right : inner_[p].left; }
+  int inner_nodes() const { return static_cast<int>(inner_.size() - free_.size()) - kScratch; }
+
+  // log p of the union of two disjoint trees; and of both children of c with x.
+  double joint(Ref a, Ref x);
+  void joint_children(int c, Ref x, double* with_left, double* with_right);
+
+  // A new tree (a, b) where a was: a root's place, below a parent, or nowhere.
+  int join(Ref a, Ref b);
+  // x is about to be put somewhere below c.
+  void absorb(int c, Ref x);
+  void refresh_slack(int c) { inner_[c].slack = softplus(log_d(c)); }
+  // c = (big, small) leaves the tree and its child `keep` takes its place; the other child is detached.
+  void splice(int c, Ref keep);
+  // p = (c, s), c = (a, b) becomes p = ((s, a), b), with c standing for the new pair.
+  void rotate(int c, Ref a, double log_like_pair);
+  // Takes a tree apart: its two children become detached.
+  void split(int c);
+  // c forgets its children and stays as a leaf with its statistics; their rows are appended to `rows`, summary leaves that
+  // vanish in it to `leaves`.
+  void fold(int c, std::vector<int>& rows, std::vector<int>& leaves);
+
+  // Roots.
+  int roots() const { return static_cast<int>(roots_.size()); }
+  Ref root(int k) const { return roots_[k]; }
+  int tag(int k) const { return tags_[k]; }
+  void set_tag(int k, int tag) { tags_[k] = tag; }
+  int add_root(Ref x, int tag);
+  void remove_root(int k);  // the last root takes its position
+  // Call after root k's tree has changed; `added` names the row when one row was all that was added.
+  void sync_root(int k, int added = -1);
+  int root_of(Ref a) const;
+
+  // Root of least d to the detached tree x, -1 when there is none (or none touches x); its log d.
+  int nearest(Ref x, double* log_d);
+  // log p(X_root ∪ X_x) of roots 0..k-1 (the entry of x itself, if it is a root, is meaningless); out padded to 8.
+  void joint_front(Ref x, int k, double* out);
+
+  // Connectivity: marks what the detached tree x touches; touches() answers for the tree marked last.
+  void set_adjacency(const Adjacency* adjacency) { adjacency_ = adjacency; }
+  const Adjacency* adjacency() const { return adjacency_; }
+  void mark_touched(Ref x);
+  bool touches(Ref a) const { return adjacency_ == nullptr || stamp_of(a) == stamp_; }
+
+  // Hyper-parameters changed: all slacks anew, or those near the roots only, stopping where d is beyond notice.
+  void refresh(bool everything);
+
+  // The state of what is below.
+  void clear();
+  void grow();  // the likelihood has more rows now
+  void set_group(int row, int group);
+  int group(int row) const { return groups_.empty() ? 0 : groups_[row]; }
+  void leaves(Ref a, std::vector<int>& rows) const;
+  // Raw label = position of the root; -1 for rows outside.
+  void labels(std::vector<int>& out) const;
+  void cluster_sizes(std::vector<int>& sizes, std::vector<double>& log_q) const;
+  double log_joint();
+  // Leaves are numbered by `leaf_id` (row -> id, n of them), summary leaves follow in the order met and are listed.
+  ForestArrays arrays(const std::vector<int>& leaf_id, int n, std::vector<int>* summaries = nullptr);
+  double mean_depth() const;
+
+  Statistics& statistics() { return *nodes_; }
+  Statistics& panel() { return *panel_; }
+  std::int64_t evaluations() const { return evaluations_; }
+
+  // Files: every array of the state; statistics are packed per inner node.
+  struct Inner {
+    Ref left, right;
+    int parent, size;
+    double log_like, slack;
+  };
+  const std::vector<Inner>& inner() const { return inner_; }
+  const std::vector<int>& free_list() const { return free_; }
+  void restore(std::vector<Inner> inner, std::vector<int> free_nodes, std::vector<Ref> roots, std::vector<int> tags, int rows);
+  static constexpr int kScratch = 2;  // slots 0 and 1 never hold a node
+
+ private:
+  int fresh();
+  void release(int c);
+  void set_parent(Ref a, int p) { (a >= 0 ? inner_[a].parent : leaf_parent_[~a]) = p; }
+  void put_in_place_of(Ref a, Ref by);
+  void fill(int slot, Ref a);  // statistics of a in a slot
+  void put(int slot, Ref a);   // statistics of a added to a slot
+  const double* log_q(Ref a) const;
+  void load_weights(int k);
+  void reserve_roots(int k);
+  bool stamped(Ref a) const { return stamp_of(a) == stamp_; }
+  unsigned stamp_of(Ref a) const { return a >= 0 ? inner_stamp_[a] : leaf_stamp_[~a]; }
+  bool refresh_below(int c, bool everything);
+  void set_weight(int c);
+  template <class Visit>
+  void walk(Ref a, const Visit& visit) const;
+
+  const Likelihood& likelihood_;
+  const Measure& measure_;
+  std::vector<int> groups_;
+  bool plain_;
+  int R_;
+  std::unique_ptr<Statistics> nodes_, panel_;
+  std::vector<Inner> inner_;
+  std::vector<int> free_, leaf_parent_;
+  std::vector<double> log_q_, weight_;  // mixed only: R values and one value per inner node
+
+  std::vector<Ref> roots_;
+  std::vector<int> tags_, front_;
+  AlignedVector<double> out_;
+  std::vector<double> base_;            // plain: log weight of one more row, less the slack
+  std::vector<double> mixing_, scale_;  // mixed: P(z = r) rows, (m − σ)·φ_h/φ_t
+  int stride_ = 0;
+
+  const Adjacency* adjacency_ = nullptr;
+  std::vector<unsigned> inner_stamp_, leaf_stamp_;
+  unsigned stamp_ = 0;
+  std::vector<int> touched_roots_, touched_rows_;
+  std::int64_t evaluations_ = 0;
+};
+
+}  // namespace hedgerow

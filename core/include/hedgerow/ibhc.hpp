@@ -1,0 +1,69 @@
+// Incremental Bayesian hierarchical clustering: points and trees put into a forest one at a time.
+//
+// To the letter of the papers (balance off): SeqInsert (Lee & Choi 2014, algorithm 2) compares d(l,r), d(l,x), d(r,x) at
+// every node, and a refreshed d > 1 cuts the tree there (2014, section 3.2; 2015, section 2.3). Trees built that way are
+// near-caterpillars: against a large set, d(l,r) is far below d(l,x), so x stays on top.
+//
+// Balanced (the default): where no place for x changes log φ_t by more than a hair, the place is chosen so that depth stays
+// logarithmic. A subtree that such placing has put among strangers (d > 1) is lifted by rotations that raise φ_t until it
+// fits, or until it reaches the root and the root is cut. So evidence against a set still finds its way to the top.
+#pragma once
+
+#include "hedgerow/forest.hpp"
+
+namespace hedgerow {
+
+// Told about the life of clusters; tags are the forest's.
+class Witness {
+ public:
+  virtual ~Witness() = default;
+  virtual int born(Ref x) = 0;                   // a new root; returns its tag
+  virtual int parted(int tag, Ref piece) = 0;    // a piece of cluster `tag` becomes a root; returns its tag
+  virtual void joined(int tag, int into) = 0;    // cluster `tag` now belongs to cluster `into`
+  virtual void moved(int from, int to, Ref piece) = 0;  // a piece went from one cluster to another
+};
+
+struct InsertOptions {
+  bool balance = true;
+  bool top = false;       // the papers' rough start: x on top of the nearest root, nothing is ever cut
+  bool reinsert = true;   // pieces of a cut go back in at once; otherwise they stay roots
+};
+
+class Inserter {
+ public:
+  Inserter(Forest& forest, InsertOptions options, Witness* witness = nullptr)
+      : f_(forest), options_(options), witness_(witness) {}
+
+  // A detached leaf or tree goes to the root of least d, or becomes a root when that d > 1.
+  void insert(Ref x);
+  // Roots that have grown by half since they were last compared with the others go in again as trees.
+  void consolidate();
+
+ private:
+  struct Pending {
+    Ref piece;
+    int anchor;  // parent of the place where the piece belongs: an inner node, or ~position of a root
+    bool left;
+  };
+  void insert(Ref x, int tag, int from, bool repair);
+  void seq_insert(int k, Ref x, double log_phi_joined, bool repair);
+  int descend(Ref c, Ref x, bool free, double log_phi_joined);
+  void reinsert_pending();
+  void refresh_up(int c);
+  void lift_up(int c);
+  void lift(int c);
+  bool cut_at_root(int k, std::vector<Ref>& pieces);
+  bool cut_at_lowest(int k, int from, std::vector<Ref>& pieces);
+  void shatter(Ref a, std::vector<Ref>& pieces);
+  bool touch_each_other(Ref a, Ref b);
+
+  Forest& f_;
+  InsertOptions options_;
+  Witness* witness_;
+  std::vector<Pending> pending_;
+  std::vector<int> attached_;
+  std::vector<int> compared_;  // by tag: size at the last comparison with the other roots
+  int next_tag_ = 0;
+};
+
+}  // namespace hedgerow

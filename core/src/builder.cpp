@@ -1,0 +1,68 @@
+// One build after another over the same rows.
+#include "hedgerow/builder.hpp"
+
+#include <numeric>
+
+namespace hedgerow {
+namespace {
+
+std::vector<int> group_sizes(const std::vector<int>& groups, int rows, int T) {
+  std::vector<int> sizes(T, 0);
+  if (groups.empty()) sizes[0] = rows;
+  for (int t : groups) ++sizes[t];
+  return sizes;
+}
+
+}  // namespace
+
+TreeBuilder::TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
+                         std::uint64_t seed, std::uint64_t stream)
+    : likelihood_(std::move(likelihood)),
+      measure_(prior, group_sizes(groups, likelihood_->rows(), prior.groups)),
+      adjacency_(std::move(adjacency)),
+      forest_(*likelihood_, measure_, std::move(groups)),
+      rng_(seed, stream) {
+  if (!adjacency_.indptr.empty()) forest_.set_adjacency(&adjacency_);
+}
+
+void TreeBuilder::grow_greedily() {
+  forest_.clear();
+  for (int row = 0; row < likelihood_->rows(); ++row) forest_.add_root(~row, row);
+  bhc(forest_, false);
+}
+
+void TreeBuilder::grow_incrementally(std::vector<int> order, InsertOptions options) {
+  if (order.empty()) {
+    order.resize(likelihood_->rows());
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      std::swap(order[i], order[i + static_cast<std::size_t>(rng_.below(order.size() - i))]);
+  }
+  forest_.clear();
+  Inserter inserter(forest_, options);
+  for (int row : order) inserter.insert(~row);
+  if (options.top) return;
+  if (!options.reinsert) {
+    bhc(forest_, false);
+  } else if (options.balance) {
+    inserter.consolidate();
+  }
+}
+
+void TreeBuilder::resample(bool u, bool hyper) {
+  std::vector<int> sizes;
+  std::vector<double> log_q;
+  forest_.cluster_sizes(sizes, log_q);
+  if (sizes.empty()) {
+    sizes.push_back(likelihood_->rows());
+    if (!measure_.trivial_q()) {
+      log_q.assign(measure_.bases(), 0.0);
+      for (int row = 0; row < likelihood_->rows(); ++row)
+        for (int r = 0; r < measure_.bases(); ++r) log_q[r] += measure_.lq(forest_.group(row), r);
+    }
+  }
+  if (u) measure_.update_u(rng_, sizes, log_q);
+  if (hyper) measure_.update_hyper(rng_, sizes, log_q);
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,251 @@
+// Insertion, lifting and cutting; the rules are in ibhc.hpp.
+#include "hedgerow/ibhc.hpp"
+
+#include <algorithm>
+
+namespace hedgerow {
+namespace {
+constexpr double kHair = -4.6051701859880914;  // log 0.01: places that change log φ_t by less are all the same to us
+constexpr double kShare = 0.75;                // no child of a free node holds more than this share
+constexpr double kPreference = 3.0;            // nats; a stronger wish for one child beats the balance
+constexpr int kSmall = 6;                      // smaller sets are not worth balancing
+}  // namespace
+
+void Inserter::insert(Ref x) { insert(x, -1, -1, true); }
+
+// `tag` is the cluster that x stands for (-1: none yet), `from` the cluster it was cut from.
+void Inserter::insert(Ref x, int tag, int from, bool repair) {
+  double log_d;
+  const int k = f_.nearest(x, &log_d);
+  if (k < 0 || log_d > 0.0) {
+    if (tag < 0) tag = witness_ == nullptr ? next_tag_++ : from < 0 ? witness_->born(x) : witness_->parted(from, x);
+    f_.add_root(x, tag);
+    return;
+  }
+  if (witness_ != nullptr) {
+    if (tag >= 0 && f_.size(x) > f_.size(f_.root(k))) {
+      witness_->joined(f_.tag(k), tag);
+      f_.set_tag(k, tag);
+    } else if (tag >= 0) {
+      witness_->joined(tag, f_.tag(k));
+    } else if (from >= 0) {
+      witness_->moved(from, f_.tag(k), x);
+    }
+  }
+  const Ref host = f_.root(k);
+  const double joined = f_.phi_t(host) + f_.phi_t(x) - log_d;
+  if (options_.balance && f_.size(x) > f_.size(host)) {  // the smaller tree goes into the larger
+    const int kept = f_.tag(k);
+    f_.remove_root(k);
+    const int at = f_.add_root(x, kept);
+    if (f_.adjacency() != nullptr) f_.mark_touched(host);
+    return seq_insert(at, host, joined, repair);
+  }
+  seq_insert(k, x, joined, repair);
+}
+
+void Inserter::seq_insert(int k, Ref x, double log_phi_joined, bool repair) {
+  pending_.clear();
+  attached_.clear();
+  const int added = x < 0 ? ~x : -1;
+  const int at = descend(f_.root(k), x, false, log_phi_joined);
+  refresh_up(at);
+  reinsert_pending();
+  std::vector<Ref> pieces;
+  bool cut = false;
+  if (options_.top) {
+    f_.sync_root(k, added);
+    return;
+  }
+  if (options_.balance) {
+    for (int c : attached_) lift_up(c);
+    cut = cut_at_root(k, pieces);
+  } else {
+    cut = cut_at_lowest(k, at, pieces);
+  }
+  if (!cut) {
+    f_.sync_root(k, added);
+    return;
+  }
+  const int tag = f_.tag(k);
+  f_.remove_root(k);
+  if (options_.balance || witness_ != nullptr)
+    std::stable_sort(pieces.begin(), pieces.end(), [&](Ref a, Ref b) { return f_.size(a) > f_.size(b); });
+  int own = tag;  // the first piece stands for the cluster
+  for (Ref piece : pieces) {
+    if (repair && options_.reinsert) {
+      insert(piece, own, tag, false);
+    } else {
+      if (own < 0) own = witness_ == nullptr ? next_tag_++ : witness_->parted(tag, piece);
+      f_.add_root(piece, own);
+    }
+    own = -1;
+  }
+}
+
+// Puts x somewhere below (or beside) c and returns the new pair; `free`: no place here changes φ_t of the root.
+int Inserter::descend(Ref c, Ref x, bool free, double log_phi_joined) {
+  const double phi_x = f_.phi_t(x);
+  const int size_x = f_.size(x);
+  while (f_.splittable(c) && !options_.top) {
+    const Ref l = f_.left(c), r = f_.right(c);
+    double with_l, with_r;
+    f_.joint_children(c, x, &with_l, &with_r);
+    if (!f_.touches(l)) with_l = -kInf;
+    if (!f_.touches(r)) with_r = -kInf;
+    const double phi_l = f_.phi_t(l), phi_r = f_.phi_t(r);
+    const double joined_l = f_.joined_weight(l, x) + with_l, joined_r = f_.joined_weight(r, x) + with_r;
+    const double d_l = phi_l + phi_x - joined_l, d_r = phi_r + phi_x - joined_r, d_c = phi_l + phi_r - f_.phi_h(c);
+    if (options_.balance && !free)
+      free = std::max({f_.phi_t(c) + phi_x, joined_l + phi_r, joined_r + phi_l}) - log_phi_joined < kHair;
+    bool to_left;
+    if (!free) {
+      if (d_c <= std::min(d_l, d_r)) break;
+      to_left = d_l <= d_r;
+    } else {
+      if (std::min(d_l, d_r) > 0.0 || size_x * kShare >= f_.size(c) * (1.0 - kShare)) break;
+      const double wish = (with_l - f_.log_like(l)) - (with_r - f_.log_like(r));
+      to_left = wish >= 0.0;
+      const int whole = f_.size(c);
+      if (whole >= kSmall) {
+        const Ref big = to_left ? l : r, small = to_left ? r : l;
+        if (f_.size(big) > kShare * whole && d_c < kHair) {
+          // A lopsided node that means nothing: its small side goes in again, from here.
+          const int anchor = f_.parent(c);
+          const bool is_left = anchor >= 0 && f_.left(anchor) == c;
+          pending_.push_back({small, anchor, is_left});
+          f_.splice(c, big);
+          c = big;
+          continue;
+        }
+        if (f_.size(big) + size_x > kShare * (whole + size_x) && std::abs(wish) < kPreference && (to_left ? d_r : d_l) <= 0.0)
+          to_left = !to_left;
+      }
+    }
+    log_phi_joined = to_left ? joined_l : joined_r;
+    const Ref next = to_left ? l : r;
+    f_.absorb(c, x);
+    c = next;
+  }
+  const int at = f_.join(c, x);
+  attached_.push_back(at);
+  return at;
+}
+
+void Inserter::reinsert_pending() {
+  // Last out, first in: a piece's anchor lies above everything that later pieces can change.
+  while (!pending_.empty()) {
+    const Pending p = pending_.back();
+    pending_.pop_back();
+    const Ref start = p.anchor < 0 ? f_.root(~p.anchor) : p.left ? f_.left(p.anchor) : f_.right(p.anchor);
+    if (f_.adjacency() != nullptr) f_.mark_touched(p.piece);
+    refresh_up(descend(start, p.piece, true, 0.0));
+  }
+}
+
+void Inserter::refresh_up(int c) {
+  for (c = f_.parent(c); c >= 0; c = f_.parent(c)) f_.refresh_slack(c);
+}
+
+void Inserter::lift_up(int c) {
+  bool changed = false;
+  for (; c >= 0; c = f_.parent(c)) {
+    if (changed) f_.refresh_slack(c);
+    if (f_.parent(c) >= 0 && f_.log_d(c) > 0.0) {
+      lift(c);
+      changed = true;
+    }
+  }
+}
+
+bool Inserter::touch_each_other(Ref a, Ref b) {
+  if (f_.adjacency() == nullptr) return true;
+  const bool a_smaller = f_.size(a) < f_.size(b);
+  f_.mark_touched(a_smaller ? a : b);
+  return f_.touches(a_smaller ? b : a);
+}
+
+// c = (a, b) has d > 1 and a sibling s: of the three pairs, the one of least d is joined first.
+void Inserter::lift(int c) {
+  const int p = f_.parent(c);
+  const Ref s = f_.sibling(p, c), a = f_.left(c), b = f_.right(c);
+  const double d_c = f_.log_d(c), phi_s = f_.phi_t(s);
+  const double like_a = touch_each_other(s, a) ? f_.joint(s, a) : -kInf;
+  const double like_b = touch_each_other(s, b) ? f_.joint(s, b) : -kInf;
+  const double d_a = phi_s + f_.phi_t(a) - f_.joined_weight(s, a) - like_a;
+  const double d_b = phi_s + f_.phi_t(b) - f_.joined_weight(s, b) - like_b;
+  if (std::min(d_a, d_b) >= d_c) return;
+  if (d_a <= d_b) {
+    f_.rotate(c, a, like_a);
+  } else {
+    f_.rotate(c, b, like_b);
+  }
+}
+
+void Inserter::shatter(Ref a, std::vector<Ref>& pieces) {
+  if (!(f_.log_d(a) > 0.0)) {
+    pieces.push_back(a);
+    return;
+  }
+  const Ref l = f_.left(a), r = f_.right(a);
+  f_.split(a);
+  shatter(l, pieces);
+  shatter(r, pieces);
+}
+
+bool Inserter::cut_at_root(int k, std::vector<Ref>& pieces) {
+  const Ref root = f_.root(k);
+  if (!(f_.log_d(root) > 0.0)) return false;
+  // The position must hold a tree until it is removed.
+  const Ref l = f_.left(root), r = f_.right(root);
+  f_.split(root);
+  shatter(l, pieces);
+  shatter(r, pieces);
+  return true;
+}
+
+// The papers' cut: at the lowest refreshed node with d > 1; its children and every sibling on the way up are the pieces.
+bool Inserter::cut_at_lowest(int k, int from, std::vector<Ref>& pieces) {
+  int c = from;
+  while (c >= 0 && !(f_.log_d(c) > 0.0)) c = f_.parent(c);
+  if (c < 0) return false;
+  (void)k;
+  Ref below = kNoRef;
+  while (c >= 0) {
+    const int up = f_.parent(c);
+    const Ref l = f_.left(c), r = f_.right(c);
+    f_.split(c);
+    if (l != below) pieces.push_back(l);
+    if (r != below) pieces.push_back(r);
+    below = c;
+    c = up;
+  }
+  return true;
+}
+
+void Inserter::consolidate() {
+  for (bool again = true; again;) {
+    again = false;
+    // Smallest first: a small tree goes into a larger one more cheaply, and more often.
+    std::vector<std::pair<int, int>> due;
+    for (int k = 0; k < f_.roots(); ++k) {
+      const int tag = f_.tag(k), size = f_.size(f_.root(k));
+      if (tag >= static_cast<int>(compared_.size())) compared_.resize(2 * tag + 8, 0);
+      if (size >= compared_[tag] + (compared_[tag] + 1) / 2) due.emplace_back(size, tag);
+    }
+    std::sort(due.begin(), due.end());
+    for (const auto& [size, tag] : due) {
+      int k = 0;
+      while (k < f_.roots() && f_.tag(k) != tag) ++k;
+      if (k == f_.roots() || f_.roots() == 1) continue;
+      const Ref x = f_.root(k);
+      compared_[tag] = f_.size(x);
+      const int before = f_.roots();
+      f_.remove_root(k);
+      insert(x, tag, tag, true);
+      if (f_.roots() < before) again = true;
+    }
+  }
+}
+
+}  // namespace hedgerow
