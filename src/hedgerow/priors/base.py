@@ -73,7 +73,9 @@ class Prior(ABC):
         """Log p(Π, u | values) of a partition with these cluster sizes; log p(Π | values) when u is None.
 
         `values` override the starting values by name. Only priors with `u_integrates` have the closed form
-        that u=None asks for. u and the values may be arrays that broadcast; the answer is then an array.
+        that u=None asks for. u and the values may be arrays that broadcast; the answer is then an array. With
+        u given, `PitmanYor` also takes alpha, which it integrates out otherwise. `log_u` can stand in for u
+        where u itself would leave the floats; the answer is a density in u all the same.
         """
         owner = type(self).__name__
         counts = _checked_sizes(owner, sizes)
@@ -100,13 +102,11 @@ class Prior(ABC):
         return float(result) if np.ndim(result) == 0 else result
 
     def expected_clusters(self, n: int) -> float:
-        """The expected number of clusters among n points, u and the sampled hyper-parameters integrated
-        out."""
+        """The expected number of clusters among n points, over u and the sampled hyper-parameters."""
         return self._expected_clusters(_checked_n(type(self).__name__, "expected_clusters", n))
 
     def sample_partition(self, n: int, seed: int | Generator | None = None) -> Labels:
-        """Canonical labels of a random partition of n points, hyper-parameters drawn from their laws
-        first."""
+        """Canonical labels of a random partition of n points; sampled hyper-parameters are drawn first."""
         return self.sample_joint(n, seed).labels
 
     def sample_joint(self, n: int, seed: int | Generator | None = None) -> PriorDraw:

@@ -68,7 +68,7 @@ def drive(
     update_u: bool,
 ) -> KernelDraws:
     """Run one chain. The same (seed, stream) gives the same draws."""
-    laws = model.prior.laws()
+    moving = (*model.prior.laws(), *model.prior.auxiliaries)
     if isinstance(kernel, Kernel):
         chain = Chain(
             model,
@@ -77,12 +77,13 @@ def drive(
             labels=labels,
             seed=seed,
             stream=stream,
-            start={"u": u, **values},
+            # Fixed hyper-parameters are left to the prior's own account of itself in compiled form.
+            start={"u": u, **{name: values[name] for name in moving if name in values}},
             update_u=update_u,
-            update_hyper=bool(laws),
+            update_hyper=bool(model.prior.laws()),
         )
         block = chain.run(iterations)
-        traces = {name: getattr(block, name) for name in (*laws, *model.prior.auxiliaries)}
+        traces = {name: getattr(block, name) for name in moving}
         return KernelDraws(block.labels, block.u, traces, block.log_joint)
     if not isinstance(kernel, PythonKernel):
         raise ParameterError(

@@ -131,7 +131,8 @@ def _twin(findings: Findings, prior: Prior, seed: int) -> None:
     for _ in range(5):
         draw = prior.sample_joint(7, rng)
         u = float(min(max(draw.u, 1e-8), 1e8))
-        chain = Chain(model, X, Gibbs(), labels=draw.labels, seed=1, start={"u": u, **draw.values})
+        moving = {name: draw.values[name] for name in (*prior.laws(), *prior.auxiliaries)}
+        chain = Chain(model, X, Gibbs(), labels=draw.labels, seed=1, start={"u": u, **moving})
         found.append(chain.log_joint() - float(bound.log_marginals(draw.labels).sum()))
         values = {name: draw.values[name] for name in prior.values()}
         here = None if prior.u_integrates else u
