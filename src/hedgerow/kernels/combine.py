@@ -36,7 +36,8 @@ class Mix(Kernel):
     def __post_init__(self) -> None:
         """Refuse what are not kernels, and weights that are none."""
         _check_parts("mix", self.parts)
-        good = len(self.weights) == len(self.parts) and all(w >= 0 for w in self.weights) and 0 < sum(self.weights) < float("inf")
+        finite = all(w >= 0 for w in self.weights) and 0 < sum(self.weights) < float("inf")
+        good = len(self.weights) == len(self.parts) and finite
         require(good, "mix", "weights", self.weights, "be one number from 0 up per kernel, not all 0")
 
     def to_core(self, site: Site) -> _core.Kernel:

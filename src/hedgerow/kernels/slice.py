@@ -1,8 +1,8 @@
 """Slice: the conditional sampler, with the weights and atoms of the random measure drawn explicitly.
 
-Given the partition and u, occupied atoms have weights Gamma(|c|−σ, u+τ) and parameters from their posterior; the remaining jumps are
-a Poisson process. Slice variables below each row's weight make finitely many jumps matter (Griffin & Walker 2011; Favaro & Teh
-2013). All rows then choose an atom at once, independently.
+Given the partition and u, occupied atoms have weights Gamma(|c|−σ, u+τ) and parameters from their posterior; the
+remaining jumps are a Poisson process. Slice variables below each row's weight make finitely many jumps matter (Griffin &
+Walker 2011; Favaro & Teh 2013). All rows then choose an atom at once, independently.
 """
 
 from __future__ import annotations

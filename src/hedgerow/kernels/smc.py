@@ -1,8 +1,8 @@
 """smc(): sequential Monte Carlo over rows, and its unbiased estimate of the evidence p(X).
 
-Particles (partition, u, sampled hyper-parameters) take in one row at a time; the row's cluster is drawn from its full conditional and
-the weight grows by the row's predictive density. When few particles carry the weight they are resampled, and u and the hyper-parameters
-move by steps that keep the present posterior (after Griffin 2011).
+Particles (partition, u, sampled hyper-parameters) take in one row at a time; the row's cluster is drawn from its full
+conditional and the weight grows by the row's predictive density. When few particles carry the weight they are resampled,
+and u and the hyper-parameters move by steps that keep the present posterior (after Griffin 2011).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ FloatArray = npt.NDArray[np.float64]
 class SmcResult:
     """Weighted draws of the posterior and the evidence.
 
-    `labels` has one row per particle; `weights` sum to 1 over all particles of all runs. `log_evidence_se` is the standard error of
-    `log_evidence`: from the spread of the runs if there are several, otherwise from the particles' lines of descent
-    (Lee & Whiteley 2018), where 1 means that all particles descend from one and the error is not known.
+    `labels` has one row per particle; `weights` sum to 1 over all particles of all runs. `log_evidence_se` is the
+    standard error of `log_evidence`: from the spread of the runs if there are several, otherwise from the particles'
+    lines of descent (Lee & Whiteley 2018), where 1 means that all particles descend from one and it is not known.
     """
 
     log_evidence: float
@@ -115,7 +115,8 @@ def smc(
     if grouping is None:
         for run in done:
             run["u"], run["alpha"] = run["u"][:, 0], run["alpha"][:, 0]
-    stacked = {name: np.concatenate([run[name] for run in done]) for name in ("labels", "log_joint", "u", "alpha", "sigma", "tau", "theta")}
+    names = ("labels", "log_joint", "u", "alpha", "sigma", "tau", "theta")
+    stacked = {name: np.concatenate([run[name] for run in done]) for name in names}
     return SmcResult(
         log_evidence=total - float(np.log(runs)),
         log_evidence_se=_standard_error(done, share),

@@ -1,8 +1,8 @@
 """SplitMerge: Jain and Neal's split–merge with restricted Gibbs scans, for normalized random measures.
 
 Two rows are drawn at random. If they share a cluster it is proposed to split it, otherwise to merge the two. The split comes
-from a launch state made by `scans` Gibbs scans restricted to the rows concerned, and the ratio is exact (Jain & Neal 2004). A Gibbs
-sweep follows, as in the papers.
+from a launch state made by `scans` Gibbs scans restricted to the rows concerned, and the ratio is exact (Jain & Neal
+2004). A Gibbs sweep follows, as in the papers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """MixedNRM: dependent partitions for data in groups (times, places), as a mixture of shared basis measures.
 
-Group t draws its points from the normalised μ_t = Σ_r q[t,r] ν_r, where ν_1..ν_R are independent measures with the base's
-intensity. Near groups share q and hence clusters (Lee & Choi 2014, section 2.3). One auxiliary ξ_t per group takes the place of u; which ν_r
-a cluster came from is summed out.
+Group t draws its points from the normalised μ_t = Σ_r q[t,r] ν_r, where ν_1..ν_R are independent measures with the
+base's intensity. Near groups share q and hence clusters (Lee & Choi 2014, section 2.3). One auxiliary ξ_t per group takes
+the place of u; which ν_r a cluster came from is summed out.
 
     p(Π, ξ) = Π_t ξ_t^(n_t−1)/Γ(n_t) · Π_r e^(−ψ_r(ξ̄_r)) · Π_c Σ_r q̄[c,r] κ_r(|c|, ξ̄_r),   ξ̄_r = Σ_t q[t,r] ξ_t
 """
@@ -50,8 +50,8 @@ class MixedNRM(Prior):
     q : array-like (groups, bases), optional
         The matrix itself; groups in sorted order.
 
-    Exactly one of `decay`, `kernel` and `q` is given. Times that are numbers or coordinates are measured as they are; dates and labels
-    stand at 1, 2, ... in sorted order.
+    Exactly one of `decay`, `kernel` and `q` is given. Times that are numbers or coordinates are measured as they are;
+    dates and labels stand at 1, 2, ... in sorted order.
 
     >>> from hedgerow.priors import NGG
     >>> prior = MixedNRM(NGG(1.0, 0.3, 1e-3), basis=range(2, 16, 2), decay=0.2)
@@ -117,7 +117,7 @@ class MixedNRM(Prior):
     def group(self, times: object, n: int | None, owner: str = "MixedNRM") -> Grouping:
         """The groups of rows with these times, and the mixing matrix between them and the basis measures."""
         if times is None:
-            raise ParameterError(f"{owner}(times=None): times must be given, one per row of X, because the prior is a MixedNRM.")
+            raise ParameterError(f"{owner}(times=None): times must be given, one per row of X: the prior is a MixedNRM.")
         levels, codes = read_levels(times, n, owner)
         return Grouping(codes, levels, self._mixing(levels))
 
@@ -148,7 +148,7 @@ class MixedNRM(Prior):
         return reference.log_mixed_joint(counts, xi, grouping.q, alpha, sigma, tau)
 
     def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
-        raise ParameterError("MixedNRM.log_partition(...): cluster sizes do not suffice; use log_grouped with counts per group.")
+        raise ParameterError("MixedNRM.log_partition(...): sizes do not suffice; use log_grouped with counts per group.")
 
     def _expected_clusters(self, n: int) -> float:
         raise ParameterError("MixedNRM.expected_clusters(...): this prior has no closed form for it; ask its base instead.")
@@ -163,7 +163,7 @@ def _distances(levels: Levels, bases: npt.NDArray[Any]) -> FloatArray:
     if bases.dtype.kind in "iuf" and bases.ndim == places.ndim:
         where = bases.astype(float)
     else:
-        position = {name: place for name, place in zip(levels.names.tolist(), places.tolist(), strict=True)}
+        position = dict(zip(levels.names.tolist(), places.tolist(), strict=True))
         known = [name in position for name in bases.tolist()]
         missing = [name for name, found in zip(bases.tolist(), known, strict=True) if not found]
         require(not missing, "MixedNRM", "basis", missing, "be places on the scale of the times, or labels among them")
