@@ -1,0 +1,42 @@
+"""What draws of partitions say: similarity, one estimate, a credible ball, distances, convergence.
+
+Everything here takes and gives plain arrays; `Posterior` calls it with its own draws.
+"""
+
+from __future__ import annotations
+
+from hedgerow.summaries.ball import CredibleBall, credible_ball
+from hedgerow.summaries.clusters import Uncertainty, cluster_table, uncertainty
+from hedgerow.summaries.coclustering import cluster_affinity, similarity
+from hedgerow.summaries.diagnostics import ess_bulk, ess_mean, ess_tail, hdi, mcse_mean, rhat
+from hedgerow.summaries.distances import Loss, ari, binder, distance, omari, vi
+from hedgerow.summaries.estimate import PointEstimate, point_estimate
+from hedgerow.summaries.partitions import canonical, is_canonical
+from hedgerow.summaries.table import Table
+
+__all__ = [
+    "CredibleBall",
+    "Loss",
+    "PointEstimate",
+    "Table",
+    "Uncertainty",
+    "ari",
+    "binder",
+    "canonical",
+    "cluster_affinity",
+    "cluster_table",
+    "credible_ball",
+    "distance",
+    "ess_bulk",
+    "ess_mean",
+    "ess_tail",
+    "hdi",
+    "is_canonical",
+    "mcse_mean",
+    "omari",
+    "point_estimate",
+    "rhat",
+    "similarity",
+    "uncertainty",
+    "vi",
+]

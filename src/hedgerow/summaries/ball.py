@@ -1,0 +1,77 @@
+"""Credible ball round a partition: the draws nearest to it that hold a given share (Wade and Ghahramani 2018).
+
+The bounds show what the ball spans: the horizontal bound is its farthest partition; the vertical upper bound has the
+fewest clusters in the ball, the vertical lower bound the most, and each is the farthest of its kind. Ties are
+kept, so a bound is an array of one or more partitions (m, n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import require
+from hedgerow.summaries.distances import Loss, check_loss, distance
+from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, unique_draws
+
+__all__ = ["CredibleBall", "credible_ball"]
+
+
+@dataclass(frozen=True, eq=False)
+class CredibleBall:
+    """The ball and its bounds; `distances` and `inside` follow the draws in the order they were given.
+
+    `share` is the part of the draws in the ball: at least `prob`, more when draws tie at the radius.
+    """
+
+    centre: Labels
+    radius: float
+    prob: float
+    share: float
+    loss: Loss
+    distances: npt.NDArray[np.float64]
+    inside: npt.NDArray[np.bool_]
+    horizontal: Labels
+    upper: Labels
+    lower: Labels
+
+    def __repr__(self) -> str:
+        fewest, most = int(self.upper.max()) + 1, int(self.lower.max()) + 1
+        return (
+            f"CredibleBall({self.prob:.0%} of the draws within {self.loss} {self.radius:.4g} of "
+            f"{int(self.centre.max()) + 1} clusters; {fewest} to {most} clusters inside)"
+        )
+
+
+def credible_ball(
+    labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.95, loss: Loss = "vi"
+) -> CredibleBall:
+    """The smallest ball round `centre` (n,) that holds a share `prob` of the draws (..., n), with its bounds."""
+    draws = as_draws(labels, "credible_ball")
+    middle = as_partition(centre, "credible_ball", "centre", draws.shape[1])
+    check_loss(loss, "credible_ball")
+    require(0.0 < prob < 1.0, "credible_ball", "prob", prob, "lie in (0, 1)")
+    far = distance(middle, draws, loss)
+    needed = int(np.ceil(prob * far.size - 1e-9))
+    radius = float(np.partition(far, needed - 1)[needed - 1])
+    inside = far <= radius + 1e-12  # equal partitions may differ by rounding
+    within, far_within = draws[inside], far[inside]
+    clusters = count_clusters(within)
+    return CredibleBall(
+        centre=middle,
+        radius=radius,
+        prob=prob,
+        share=float(inside.mean()),
+        loss=loss,
+        distances=far.reshape(np.shape(labels)[:-1]),
+        inside=inside.reshape(np.shape(labels)[:-1]),
+        horizontal=_farthest(within, far_within),
+        upper=_farthest(within[clusters == clusters.min()], far_within[clusters == clusters.min()]),
+        lower=_farthest(within[clusters == clusters.max()], far_within[clusters == clusters.max()]),
+    )
+
+
+def _farthest(draws: Labels, far: npt.NDArray[np.float64]) -> Labels:
+    return unique_draws(draws[far >= far.max() - 1e-12])[0]

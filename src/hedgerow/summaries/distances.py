@@ -1,0 +1,154 @@
+"""Distances between partitions: variation of information, Binder, adjusted Rand.
+
+With n_ab the points shared by cluster a of one partition and b of the other, and f a function of counts, all of
+them are made of Σ_a f(n_a), Σ_b f(n_b) and Σ_ab f(n_ab):
+
+    vi      [Σ_a f + Σ_b f − 2 Σ_ab f] / n     f(x) = x log x     nats; a metric (Meilă 2007)
+    binder  [Σ_a f + Σ_b f − 2 Σ_ab f] / n²    f(x) = x²          the share of ordered pairs in disagreement; a metric
+    ari     adjusted Rand index                f(x) = x²          1 for equal partitions, 0 on average by chance
+    omari   1 − ari                                               (Dahl, Johnson, Müller 2022)
+
+`joint_sums` is the only inner loop; everything else here is arithmetic on its result.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import require
+from hedgerow.summaries.partitions import Labels, canonical, count_clusters
+
+__all__ = ["Loss", "ari", "binder", "check_loss", "distance", "expected_losses", "omari", "vi"]
+
+Loss = Literal["vi", "binder", "omari"]
+Array = npt.NDArray[np.float64]
+
+_TABLE = 1 << 15  # entries of a contingency table worked on at a time: stays in the cache
+_LABELS = 1 << 14  # labels worked on at a time
+
+
+def vi(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """Variation of information in nats; shapes as in `distance`."""
+    return distance(a, b, "vi")
+
+
+def binder(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """Binder distance with equal costs: the share of ordered pairs (i, j) on which the two disagree."""
+    return distance(a, b, "binder")
+
+
+def omari(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """One minus the adjusted Rand index; shapes as in `distance`."""
+    return distance(a, b, "omari")
+
+
+def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """Adjusted Rand index (Hubert and Arabie 1985); two equal partitions score 1, also the trivial ones."""
+    return 1.0 - distance(a, b, "omari")
+
+
+def distance(a: npt.ArrayLike, b: npt.ArrayLike, loss: Loss) -> Array:
+    """Distance of every partition in `a` (..., n) from every partition in `b` (..., n).
+
+    The result has the leading axes of `a`, then those of `b`: two single partitions give a number.
+    """
+    check_loss(loss, "distance")
+    left, right = canonical(a), canonical(b)
+    require(left.shape[-1] > 0, "distance", "a", left, "partition at least one point")
+    same = left.shape[-1] == right.shape[-1]
+    require(same, "distance", "b", right, f"partition the {left.shape[-1]} points of a")
+    shape = left.shape[:-1] + right.shape[:-1]
+    rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(-1, right.shape[-1])
+    n = rows.shape[1]
+    f = count_function(loss, n)
+    row_sums, column_sums = marginal_sums(rows, f), marginal_sums(columns, f)
+    out = np.empty((rows.shape[0], columns.shape[0]))
+    for i in range(rows.shape[0]):
+        out[i] = combine(loss, n, row_sums[i], column_sums, joint_sums(rows[i], columns, f))
+    return out.reshape(shape)[()]
+
+
+def expected_losses(draws: Labels, weights: Array, loss: Loss) -> Array:
+    """Expected loss of every draw taken as the estimate: its weighted mean distance from all draws, (D,).
+
+    `draws` (D, n) canonical, `weights` (D,) summing to one. Each pair is measured once.
+    """
+    n_draws, n = draws.shape
+    f = count_function(loss, n)
+    sums = marginal_sums(draws, f)
+    expected = np.zeros(n_draws)
+    for i in range(n_draws - 1):
+        rest = slice(i + 1, n_draws)
+        d = combine(loss, n, sums[i], sums[rest], joint_sums(draws[i], draws[rest], f))
+        expected[i] += float(weights[rest] @ d)
+        expected[rest] += weights[i] * d
+    return expected
+
+
+def check_loss(loss: str, owner: str) -> None:
+    """Refuse a loss that is not one of the three."""
+    names = get_args(Loss)
+    require(loss in names, owner, "loss", loss, "be one of " + ", ".join(repr(name) for name in names))
+
+
+def count_function(loss: Loss, n: int) -> Array:
+    """f(0), ..., f(n): x log x for the variation of information, x² for the pair-counting losses."""
+    x = np.arange(n + 1, dtype=np.float64)
+    return x * np.log(np.maximum(x, 1.0)) if loss == "vi" else x * x
+
+
+def combine(loss: Loss, n: int, left: Array | float, right: Array, joint: Array) -> Array:
+    """The distance from the sums of f over the clusters of each side and over the joint clusters."""
+    if loss == "vi":
+        return np.maximum(left + right - 2.0 * joint, 0.0) / n
+    if loss == "binder":
+        return (left + right - 2.0 * joint) / (n * n)
+    pairs = n * (n - 1) / 2.0
+    pairs_left, pairs_right, pairs_joint = ((np.asarray(s) - n) / 2.0 for s in (left, right, joint))
+    expected = pairs_left * pairs_right / max(pairs, 1.0)
+    room = (pairs_left + pairs_right) / 2.0 - expected
+    # No room: both partitions are the same trivial one (all together, or all apart).
+    rand = np.divide(pairs_joint - expected, room, out=np.ones_like(joint), where=room > 1e-12 * max(pairs, 1.0))
+    return 1.0 - rand
+
+
+def marginal_sums(draws: Labels, f: Array) -> Array:
+    """Σ_c f(|c|) of every draw, (D,)."""
+    return np.array([f[np.bincount(draw)].sum() for draw in draws])
+
+
+def joint_sums(partition: Labels, draws: Labels, f: Array) -> Array:
+    """Σ_ab f(n_ab) of one canonical partition (n,) against every canonical draw (D, n): (D,).
+
+    O(D n). A block of contingency tables is counted at a time, small enough to stay in the cache; where the table
+    would be much larger than the number of points, the joint clusters are found by sorting instead.
+    """
+    n_draws, n = draws.shape
+    out = np.empty(n_draws)
+    if n_draws == 0:
+        return out
+    left = int(partition.max()) + 1
+    counts = count_clusters(draws)
+    cell = left * int(counts.max())
+    if cell > 8 * n:
+        own = partition.astype(np.int64)
+        for d in range(n_draws):
+            joint = np.sort(own * int(counts[d]) + draws[d])
+            ends = np.flatnonzero(np.diff(joint, append=-1))
+            out[d] = f[np.diff(ends, prepend=-1)].sum()
+        return out
+    scaled = partition.astype(np.int64) * int(counts.max())
+    step = max(1, min(_TABLE // cell, _LABELS // n))
+    offsets = np.arange(step, dtype=np.int64)[:, None] * cell
+    for start in range(0, n_draws, step):
+        block = draws[start : start + step]
+        size = block.shape[0]
+        codes = block + scaled
+        if size > 1:
+            codes += offsets[:size]
+        table = np.bincount(codes.ravel(), minlength=size * cell)
+        out[start : start + size] = f[table].reshape(size, cell).sum(axis=1)
+    return out

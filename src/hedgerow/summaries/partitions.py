@@ -1,0 +1,123 @@
+"""Partitions as label arrays: canonical numbering, validation, stacked one-hot columns.
+
+A partition of n points is an integer array (n,). Canonical labels are numbered 0, 1, ... in order of first
+appearance, so two arrays are equal exactly when the partitions are. Draws are stacked on leading axes: (..., n).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ParameterError, require
+
+__all__ = ["Labels", "as_draws", "as_partition", "canonical", "count_clusters", "is_canonical", "unique_draws"]
+
+Labels = npt.NDArray[np.int32]
+
+_BLOCK = 1 << 22  # labels worked on at a time: bounds the scratch memory, fits the cache well enough
+
+
+def is_canonical(labels: npt.ArrayLike) -> bool:
+    """Whether every partition on the last axis is numbered in order of first appearance."""
+    flat = _flatten(np.asarray(labels))
+    step = max(1, _BLOCK // max(1, flat.shape[1]))
+    return all(_rows_canonical(flat[start : start + step]) for start in range(0, flat.shape[0], step))
+
+
+def canonical(labels: npt.ArrayLike) -> Labels:
+    """Renumber every partition on the last axis in order of first appearance: int32, same shape.
+
+    Any integers are accepted as labels. Canonical input is returned as it is when it is int32 already, as a
+    new array otherwise.
+    """
+    array = _integers(labels, "canonical")
+    flat = _flatten(array)
+    if is_canonical(flat):
+        return array.astype(np.int32, copy=False)
+    out = np.empty(flat.shape, dtype=np.int32)
+    step = max(1, _BLOCK // max(1, flat.shape[1]))
+    for start in range(0, flat.shape[0], step):
+        out[start : start + step] = _renumber(flat[start : start + step])
+    return out.reshape(array.shape)
+
+
+def count_clusters(labels: Labels) -> npt.NDArray[np.int32]:
+    """Clusters of each canonical partition on the last axis."""
+    counts: npt.NDArray[np.int32] = labels.max(axis=-1) + np.int32(1)
+    return counts
+
+
+def as_draws(labels: npt.ArrayLike, owner: str) -> Labels:
+    """Draws on any leading axes as one canonical array (D, n), C-contiguous."""
+    array = _integers(labels, owner)
+    require(array.ndim >= 2, owner, "labels", array, "have the draws on its leading axes: (..., n)")
+    require(array.size > 0, owner, "labels", array, "hold at least one draw of at least one point")
+    return np.ascontiguousarray(_flatten(canonical(array)))
+
+
+def as_partition(labels: npt.ArrayLike, owner: str, name: str, n_points: int) -> Labels:
+    """One partition of `n_points` points, canonical."""
+    array = _integers(labels, owner, name)
+    require(array.shape == (n_points,), owner, name, array, f"be one partition of {n_points} points")
+    return canonical(array)
+
+
+def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
+    """Distinct canonical draws and their shares, which sum to one.
+
+    Peaked posteriors visit the same partition again and again; weighing it once is cheaper and exact.
+    """
+    packed = np.ascontiguousarray(draws).view(np.dtype((np.void, draws.shape[1] * draws.itemsize))).ravel()
+    _, first, counts = np.unique(packed, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return np.ascontiguousarray(draws[first[order]]), counts[order] / draws.shape[0]
+
+
+def _integers(labels: npt.ArrayLike, owner: str, name: str = "labels") -> npt.NDArray[Any]:
+    array = np.asarray(labels)
+    if array.dtype.kind == "f" and array.size and bool(np.all(np.mod(array, 1) == 0)):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iub" and array.size:
+        require(False, owner, name, array, "be integers")
+    if array.ndim == 0:
+        raise ParameterError(f"{owner}({name}=...): {name} must be an array of labels. Got a single number.")
+    narrow = array.dtype.kind in "bu" or array.itemsize < 4  # int8 labels would overflow in the arithmetic
+    return array.astype(np.int64) if narrow or array.size == 0 else array
+
+
+def _flatten(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return array.reshape(-1, array.shape[-1]) if array.size else array.reshape(0, array.shape[-1])
+
+
+def _rows_canonical(rows: npt.NDArray[Any]) -> bool:
+    if rows.size == 0:
+        return True
+    if rows[:, 0].any() or int(rows.min()) < 0:
+        return False
+    highest = np.maximum.accumulate(rows, axis=1)
+    return bool(np.all(rows[:, 1:] <= highest[:, :-1] + 1))
+
+
+def _renumber(rows: npt.NDArray[Any]) -> Labels:
+    """Canonical labels of a block of rows.
+
+    `first[row, label]` is filled from the last point backwards, so the earliest position stays; the rank of
+    the positions within the row is the new label.
+    """
+    n_rows, n = rows.shape
+    low = int(rows.min())
+    span = int(rows.max()) - low + 1
+    if span > 4 * n + 16:  # few labels, far apart: close the gaps first
+        rows = np.stack([np.unique(row, return_inverse=True)[1] for row in rows])
+        low, span = 0, int(rows.max()) + 1
+    shifted = rows.astype(np.intp) - low
+    first = np.full((n_rows, span), n, dtype=np.int32)
+    which = np.arange(n_rows)[:, None]
+    first[which, shifted[:, ::-1]] = np.arange(n - 1, -1, -1, dtype=np.int32)
+    order = np.argsort(first, axis=1, kind="stable")
+    rank = np.empty((n_rows, span), dtype=np.int32)
+    rank[which, order] = np.arange(span, dtype=np.int32)
+    return rank[which, shifted]

@@ -1,0 +1,102 @@
+"""A small table: named columns of arrays, printed as text or HTML, turned into a data frame on request.
+
+It is a plain dict of arrays, all of the same length; a column may be 2-D, and is then shown by its first few entries.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import MissingExtraError, require
+
+__all__ = ["Table"]
+
+_SHOWN = 3  # entries of a 2-D column that are printed
+
+
+class Table(dict[str, npt.NDArray[Any]]):
+    """Named columns of equal length, with `title` above and `note` below when printed."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, npt.ArrayLike],
+        *,
+        title: str = "",
+        note: str = "",
+        parts: Mapping[str, list[str]] | None = None,
+    ) -> None:
+        """`parts` names the entries of 2-D columns, for `to_pandas`."""
+        super().__init__({name: np.asarray(column) for name, column in columns.items()})
+        lengths = {name: len(column) for name, column in self.items()}
+        require(len(set(lengths.values())) <= 1, "Table", "columns", lengths, "have equal lengths")
+        self.title = title
+        self.note = note
+        self.parts = dict(parts or {})
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.values()))) if self else 0
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame; a 2-D column becomes one column an entry."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError as error:
+            raise MissingExtraError("to_pandas() needs pandas. Install it with: pip install pandas") from error
+        flat: dict[str, npt.NDArray[Any]] = {}
+        for name, column in self.items():
+            if column.ndim == 1:
+                flat[name] = column
+                continue
+            wide = column.reshape(len(column), -1)
+            parts = self.parts.get(name) or [str(j) for j in range(wide.shape[1])]
+            flat.update({f"{name}_{part}": wide[:, j] for j, part in enumerate(parts)})
+        return pandas.DataFrame(flat)
+
+    def __str__(self) -> str:
+        cells = [[name, *(_cell(value) for value in column)] for name, column in self.items()]
+        widths = [max(map(len, column)) for column in cells]
+        right = [column.ndim == 1 and column.dtype.kind in "iuf" for column in self.values()]
+        lines = []
+        for row in range(self.n_rows + 1):
+            parts = [
+                cell[row].rjust(width) if push else cell[row].ljust(width)
+                for cell, width, push in zip(cells, widths, right, strict=True)
+            ]
+            lines.append("  ".join(parts).rstrip())
+        return "\n".join([self.title, *lines, self.note] if self.title else [*lines, self.note]).rstrip()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self)
+        rows = (
+            "<tr>" + "".join(f"<td>{escape(_cell(column[row]))}</td>" for column in self.values()) + "</tr>"
+            for row in range(self.n_rows)
+        )
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        shown = " ".join(_cell(entry) for entry in value.ravel()[:_SHOWN])
+        return shown + (" …" if value.size > _SHOWN else "")
+    if isinstance(value, (float, np.floating)):
+        return _number(float(value))
+    return str(value)
+
+
+def _number(value: float) -> str:
+    """Four significant digits, but never fewer than the whole part: a log joint of -1577.57 keeps its units."""
+    if not np.isfinite(value):
+        return str(value)
+    return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4g}"
