@@ -1,14 +1,18 @@
 // Likelihoods bound to data.
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "hedgerow/likelihoods/categorical.hpp"
 #include "hedgerow/likelihoods/custom.hpp"
 #include "hedgerow/likelihoods/gaussian_diagonal.hpp"
 #include "hedgerow/likelihoods/gaussian_wishart.hpp"
 #include "hedgerow/likelihoods/multinomial.hpp"
+#include "hedgerow/likelihoods/poisson.hpp"
+#include "hedgerow/likelihoods/product.hpp"
 
 namespace hedgerow::bindings {
 
@@ -67,6 +71,37 @@ void bind_likelihoods(nb::module_& m) {
     nb::gil_scoped_release release;
     return std::make_shared<Multinomial>(indptr.data(), indices.data(), counts.data(), static_cast<int>(indptr.shape(0)) - 1, n_columns, beta);
   }, nb::arg("indptr"), nb::arg("indices"), nb::arg("counts"), nb::arg("n_columns"), nb::arg("beta"));
+
+  m.def("Categorical", [](In<std::int32_t, 2> codes, In<std::int32_t, 1> levels, In<double, 1> beta) -> std::shared_ptr<Likelihood> {
+    const auto n = codes.shape(0), d = codes.shape(1);
+    check(levels.shape(0) == d, "levels must match the columns of codes");
+    std::size_t cells = 0;
+    for (std::size_t j = 0; j < d; ++j) {
+      check(levels(j) >= 1, "every column must have a level");
+      cells += static_cast<std::size_t>(levels(j));
+    }
+    check(beta.shape(0) == cells && cells < (std::size_t{1} << 31), "beta must have one number per level of every column");
+    for (std::size_t t = 0; t < cells; ++t) check(beta(t) > 0.0, "beta must be positive");
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < d; ++j) check(codes(i, j) < levels(j), "codes must be below the number of levels");
+    nb::gil_scoped_release release;
+    return std::make_shared<Categorical>(codes.data(), static_cast<int>(n), static_cast<int>(d), levels.data(), beta.data());
+  }, nb::arg("codes"), nb::arg("levels"), nb::arg("beta"));
+
+  m.def("Poisson", [](In<double, 2> x, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
+    const auto n = x.shape(0), d = x.shape(1);
+    check(d > 0 && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
+    for (std::size_t j = 0; j < d; ++j) check(a(j) > 0.0 && b(j) > 0.0, "a and b must be positive");
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < d; ++j) check(!(x(i, j) < 0.0 || x(i, j) > 1e15), "counts must be whole numbers from 0 up");
+    nb::gil_scoped_release release;
+    return std::make_shared<Poisson>(x.data(), static_cast<int>(n), static_cast<int>(d), a.data(), b.data());
+  }, nb::arg("X"), nb::arg("a"), nb::arg("b"));
+
+  m.def("Product", [](std::vector<std::shared_ptr<Likelihood>> parts) -> std::shared_ptr<Likelihood> {
+    for (const auto& part : parts) check(part != nullptr, "parts must be likelihoods");
+    return std::make_shared<Product>(std::move(parts));
+  }, nb::arg("parts"));
 
   m.def("Custom", [](In<double, 2> stats, std::uint64_t address) -> std::shared_ptr<Likelihood> {
     using Function = double (*)(const double*, std::int64_t);

@@ -23,6 +23,12 @@ struct Simd {
   void (*rising_product)(const std::int32_t* cells, int k, double beta, int count, double* acc);
   // out[j] += log(acc[j]); acc[j] = 1.
   void (*flush_log)(double* acc, int k, double* out);
+  // out = Σ_{i<count} panel field list[i].
+  void (*field_sums)(const double* panel, int blocks, int fields, const int* list, int count, double* out);
+  // Counts x > 0 in the given columns: out = constant + Σ fields of `list` + Σ lnΓ(A + x) − lnΓ(A) − x·q. Fields: A[d], q[d], then
+  // d + 1 that only `list` names. No factor A + i needs more than `bits` bits of exponent.
+  void (*poisson_predictive)(const double* panel, int blocks, int d, const int* list, int listed, const int* columns, const double* counts,
+                             int count, int bits, double constant, double* out);
   // x[j] = exp(x[j] − max); returns the sum. k need not be padded.
   double (*softmax)(double* x, int k);
   // out[j] += log(scale[j] · Σ_r weight[r·stride + j]·b[r]).

@@ -1,0 +1,72 @@
+// lnΓ(v + c) − lnΓ(v) and log(v + c) for a few values v and whole counts c, looked up as far as memory allows.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "hedgerow/special.hpp"
+
+namespace hedgerow {
+
+class CountTables {
+ public:
+  // The number of v's table; equal values share one. All values are added before the first grow().
+  int add(double v) {
+    const auto [at, fresh] = known_.try_emplace(v, static_cast<int>(values_.size()));
+    if (fresh) {
+      values_.push_back(v);
+      log_gamma_.push_back(lgamma(v));
+    }
+    return at->second;
+  }
+
+  // Counts up to `most` will be asked for. Room grows by doubling, so that a stream of rows pays for it once.
+  void grow(std::int64_t most) {
+    constexpr std::int64_t kCells = std::int64_t{1} << 19;
+    const auto values = static_cast<std::int64_t>(values_.size());
+    const std::int64_t limit = std::max<std::int64_t>(2, kCells / std::max<std::int64_t>(values, 1));
+    if (size_ >= std::min(limit, most + 2)) return;
+    size_ = std::min(limit, std::max(most + 2, 2 * size_));
+    rising_.resize(static_cast<std::size_t>(values * size_));
+    log_.resize(rising_.size());
+    for (std::int64_t t = 0, i = 0; t < values; ++t)
+      for (std::int64_t c = 0; c < size_; ++c, ++i) {
+        rising_[i] = lgamma(values_[t] + static_cast<double>(c)) - log_gamma_[t];
+        log_[i] = std::log(values_[t] + static_cast<double>(c));
+      }
+  }
+
+  double value(int t) const { return values_[t]; }
+  double log_rising(int t, std::int64_t c) const {
+    return c < size_ ? rising_[t * size_ + c] : lgamma(values_[t] + static_cast<double>(c)) - log_gamma_[t];
+  }
+  double log_plus(int t, std::int64_t c) const {
+    return c < size_ ? log_[t * size_ + c] : std::log(values_[t] + static_cast<double>(c));
+  }
+
+ private:
+  std::map<double, int> known_;
+  std::vector<double> values_, log_gamma_, rising_, log_;
+  std::int64_t size_ = 0;
+};
+
+// lnΓ(a + x) − lnΓ(a) for a whole x >= 0, exact to rounding however large a is: the difference of two large lnΓ is never taken.
+inline double log_rising(double a, double x) {
+  if (x <= 16.0) {
+    double product = 1.0;
+    for (double i = 0.0; i < x; i += 1.0) product *= a + i;
+    return std::log(product);
+  }
+  double product = 1.0;
+  for (double i = 0.0; i < 8.0; i += 1.0) product *= a + i;
+  const double z = a + 8.0, h = x - 8.0;
+  const auto series = [](double y) {
+    const double i = 1.0 / y, i2 = i * i;
+    return i * (1.0 / 12 - i2 * (1.0 / 360 - i2 * (1.0 / 1260 - i2 * (1.0 / 1680 - i2 * (1.0 / 1188 - i2 * (691.0 / 360360 - i2 / 156))))));
+  };
+  return std::log(product) + h * std::log(z + h) + (z - 0.5) * std::log1p(h / z) - h + series(z + h) - series(z);
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,267 @@
+// Statistics per slot: the count of every cell, then the number of observed entries of every column.
+#include "hedgerow/likelihoods/categorical.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/special.hpp"
+#include "simd.hpp"
+
+namespace hedgerow {
+namespace {
+
+class CategoricalStatistics final : public Statistics {
+ public:
+  CategoricalStatistics(const Categorical& family, Layout layout)
+      : f_(family),
+        d_(family.columns()),
+        cells_(family.cells()),
+        width_(cells_ + d_),
+        clusters_(layout == Layout::clusters),
+        gaps_(family.gaps()),
+        listed_(d_ + 1) {}
+
+  int slots() const override { return slots_; }
+
+  void reserve(int slots) override {
+    if (slots <= slots_) return;
+    slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
+    records_.resize(static_cast<std::size_t>(slots) * width_, 0);
+    const int old = slots_;
+    slots_ = slots;
+    if (!clusters_) return;
+    panel_.resize(static_cast<std::size_t>(padded(slots)) * fields(), 0.0);
+    stale_.resize(padded(slots), 0);
+    for (int s = old; s < slots; ++s) touch(s);
+  }
+
+  void clear(int slot) override {
+    std::fill_n(record(slot), width_, 0);
+    touch(slot);
+  }
+
+  void copy(int slot, int from) override {
+    std::copy_n(record(from), width_, record(slot));
+    touch(slot);
+  }
+
+  void load(int slot, Statistics& other, int from) override {
+    std::copy_n(static_cast<CategoricalStatistics&>(other).record(from), width_, record(slot));
+    touch(slot);
+  }
+
+  void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + width_); }
+
+  void unpack(int slot, const double* data, std::size_t size) override {
+    if (size != static_cast<std::size_t>(width_)) throw std::invalid_argument("packed statistics of another shape");
+    for (int i = 0; i < width_; ++i) {
+      if (!(data[i] >= 0.0 && data[i] <= 2147483647.0)) throw std::invalid_argument("packed statistics of another shape");
+      record(slot)[i] = static_cast<std::int32_t>(data[i]);
+    }
+    touch(slot);
+  }
+
+  void add(int slot, int row) override { count(slot, row, 1); }
+
+  bool remove(int slot, int row) override {
+    count(slot, row, -1);
+    return true;
+  }
+
+  void merge(int slot, int other) override {
+    std::int32_t* a = record(slot);
+    const std::int32_t* b = record(other);
+    for (int i = 0; i < width_; ++i) a[i] += b[i];
+    touch(slot);
+  }
+
+  double log_marginal(int slot) override {
+    const std::int32_t* p = record(slot);
+    double total = 0.0;
+    for (int t = 0; t < cells_; ++t) total += f_.log_rising(t, p[t]);
+    for (int t = cells_; t < width_; ++t) total -= f_.log_rising(t, p[t]);
+    return total;
+  }
+
+  double log_predictive(int row, int slot) override { return predictive(row, slot, 0); }
+  double log_predictive_without(int row, int slot) override { return predictive(row, slot, 1); }
+
+  void log_predictive_front(int row, int k, double* out) override {
+    if (gaps_ != f_.gaps()) {  // rows taken in since have gaps in columns that had none: more fields are needed
+      gaps_ = f_.gaps();
+      for (int s = 0; s < slots_; ++s) touch(s);
+    }
+    for (int s : stale_list_) refresh(s);
+    stale_list_.clear();
+    const std::int32_t* x = f_.row(row);
+    int count = 0;
+    listed_[count++] = cells_;
+    for (int j = 0; j < d_; ++j) {
+      const int reference = f_.reference(j);
+      listed_[count] = x[j] == Categorical::kMissing ? reference : x[j];
+      count += x[j] != reference;
+    }
+    simd().field_sums(panel_.data(), padded(k) / kLanes, fields(), listed_.data(), count, out);
+  }
+
+  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+    const std::int32_t* a = record(slot);
+    for (int i = 0; i < k; ++i) {
+      const std::int32_t* b = record(others[i]);
+      double total = 0.0;
+      for (int t = 0; t < cells_; ++t) total += f_.log_rising(t, a[t] + b[t]);
+      for (int t = cells_; t < width_; ++t) total -= f_.log_rising(t, a[t] + b[t]);
+      out[i] = total;
+    }
+  }
+
+  // θ = log probability of every cell, Dirichlet column by column.
+  int atom_size() const override { return cells_; }
+
+  void draw_atom(int slot, Rng& rng, double* atom) override {
+    const std::int32_t* p = record(slot);
+    for (int t = 0; t < cells_; ++t) atom[t] = rng.log_gamma_variate(f_.beta(t) + p[t]);
+    for (int j = 0; j < d_; ++j) {
+      const int first = f_.first(j), levels = f_.first(j + 1) - first;
+      const double total = log_sum(atom + first, levels);
+      for (int t = first; t < first + levels; ++t) atom[t] -= total;
+    }
+  }
+
+  double log_density(int row, const double* atom) override {
+    const std::int32_t* x = f_.row(row);
+    double total = 0.0;
+    for (int j = 0; j < d_; ++j)
+      if (x[j] != Categorical::kMissing) total += atom[x[j]];
+    return total;
+  }
+
+ private:
+  std::int32_t* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * width_; }
+  int fields() const { return cells_ + 1; }
+
+  void count(int slot, int row, int by) {
+    std::int32_t* p = record(slot);
+    const std::int32_t* x = f_.row(row);
+    for (int j = 0; j < d_; ++j) {
+      if (x[j] == Categorical::kMissing) continue;
+      p[x[j]] += by;
+      p[cells_ + j] += by;
+    }
+    touch(slot);
+  }
+
+  double predictive(int row, int slot, int inside) {
+    const std::int32_t* p = record(slot);
+    const std::int32_t* x = f_.row(row);
+    double total = 0.0;
+    for (int j = 0; j < d_; ++j) {
+      if (x[j] == Categorical::kMissing) continue;
+      total += f_.log_plus(x[j], p[x[j]] - inside) - f_.log_plus(cells_ + j, p[cells_ + j] - inside);
+    }
+    return total;
+  }
+
+  void touch(int slot) {
+    if (!clusters_ || stale_[slot]) return;
+    stale_[slot] = 1;
+    stale_list_.push_back(slot);
+  }
+
+  // The last field is log p of the row that has the reference level everywhere. Field t is what level t adds to that, and the
+  // field of a reference level what a missing entry adds. The total of the column cancels in all but the last two.
+  void refresh(int slot) {
+    double* lane = panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * fields() + slot % kLanes;
+    const std::int32_t* p = record(slot);
+    double base = 0.0;
+    for (int j = 0; j < d_; ++j) {
+      const int reference = f_.reference(j);
+      const double usual = f_.log_plus(reference, p[reference]);
+      const double probability = usual - f_.log_plus(cells_ + j, p[cells_ + j]);
+      base += probability;
+      for (int t = f_.first(j); t < f_.first(j + 1); ++t)
+        if (t != reference) lane[static_cast<std::size_t>(t) * kLanes] = f_.log_plus(t, p[t]) - usual;
+      if (f_.gap(j)) lane[static_cast<std::size_t>(reference) * kLanes] = -probability;
+    }
+    lane[static_cast<std::size_t>(cells_) * kLanes] = base;
+    stale_[slot] = 0;
+  }
+
+  const Categorical& f_;
+  int d_, cells_, width_;
+  bool clusters_;
+  int slots_ = 0, gaps_;
+  std::vector<std::int32_t> records_;
+  AlignedVector<double> panel_;
+  std::vector<unsigned char> stale_;
+  std::vector<int> stale_list_, listed_;
+};
+
+}  // namespace
+
+Categorical::Categorical(const std::int32_t* codes, int n, int d, const std::int32_t* levels, const double* beta)
+    : d_(d), first_(d + 1, 0), reference_(d), gap_(d, 0) {
+  for (int j = 0; j < d; ++j) first_[j + 1] = first_[j] + levels[j];
+  table_of_.resize(cells() + d);
+  for (int t = 0; t < cells(); ++t) table_of_[t] = tables_.add(beta[t]);
+  for (int j = 0; j < d; ++j) {
+    double total = 0.0;
+    for (int t = first_[j]; t < first_[j + 1]; ++t) total += beta[t];
+    table_of_[cells() + j] = tables_.add(total);
+  }
+  std::vector<std::int32_t> seen(cells(), 0);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < d; ++j)
+      if (const std::int32_t code = codes[static_cast<std::size_t>(i) * d + j]; code >= 0) ++seen[first_[j] + code];
+  for (int j = 0; j < d; ++j)
+    reference_[j] = static_cast<std::int32_t>(std::max_element(seen.begin() + first_[j], seen.begin() + first_[j + 1]) - seen.begin());
+  append(codes, n);
+}
+
+void Categorical::append(const std::int32_t* codes, int n) {
+  const int old = n_;
+  n_ += n;
+  cells_.resize(static_cast<std::size_t>(n_) * d_);
+  log_single_.resize(n_);
+  tables_.grow(n_);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < d_; ++j) {
+      const std::int32_t code = codes[static_cast<std::size_t>(i) * d_ + j];
+      cells_[static_cast<std::size_t>(old + i) * d_ + j] = code < 0 ? kMissing : first_[j] + code;
+    }
+  for (int i = old; i < n_; ++i) settle(i);
+}
+
+void Categorical::take(const Likelihood& other, const int* to) {
+  const auto& o = dynamic_cast<const Categorical&>(other);
+  if (o.first_ != first_) throw std::invalid_argument("rows must have the same columns and levels");
+  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
+  cells_.resize(static_cast<std::size_t>(n_) * d_);
+  log_single_.resize(n_);
+  tables_.grow(n_);
+  for (int i = 0; i < o.n_; ++i) {
+    std::copy_n(o.row(i), d_, cells_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
+    settle(to[i]);
+  }
+}
+
+void Categorical::settle(int i) {
+  const std::int32_t* x = row(i);
+  double total = 0.0;
+  for (int j = 0; j < d_; ++j) {
+    if (x[j] == kMissing) {
+      gaps_ += gap_[j] == 0;
+      gap_[j] = 1;
+    } else {
+      total += log_plus(x[j], 0) - log_plus(cells() + j, 0);
+    }
+  }
+  log_single_[i] = total;
+}
+
+std::unique_ptr<Statistics> Categorical::statistics(Layout layout) const {
+  return std::make_unique<CategoricalStatistics>(*this, layout);
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,260 @@
+// Statistics per slot: the entries and their sum for every column, and the log factorials of the slot's rows.
+#include "hedgerow/likelihoods/poisson.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/special.hpp"
+#include "simd.hpp"
+
+namespace hedgerow {
+namespace {
+
+class PoissonStatistics final : public Statistics {
+ public:
+  PoissonStatistics(const Poisson& family, Layout layout)
+      : f_(family), d_(family.columns()), width_(2 * d_ + 1), clusters_(layout == Layout::clusters), fields_(d_ + 1), columns_(d_), counts_(d_) {}
+
+  int slots() const override { return slots_; }
+
+  void reserve(int slots) override {
+    if (slots <= slots_) return;
+    slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
+    records_.resize(static_cast<std::size_t>(slots) * width_, 0.0);
+    const int old = slots_;
+    slots_ = slots;
+    if (!clusters_) return;
+    panel_.resize(static_cast<std::size_t>(padded(slots)) * (3 * d_ + 1), 1.0);
+    stale_.resize(padded(slots), 0);
+    for (int s = old; s < slots; ++s) touch(s);
+  }
+
+  void clear(int slot) override {
+    std::fill_n(record(slot), width_, 0.0);
+    touch(slot);
+  }
+
+  void copy(int slot, int from) override {
+    std::copy_n(record(from), width_, record(slot));
+    touch(slot);
+  }
+
+  void load(int slot, Statistics& other, int from) override {
+    std::copy_n(static_cast<PoissonStatistics&>(other).record(from), width_, record(slot));
+    touch(slot);
+  }
+
+  void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + width_); }
+
+  void unpack(int slot, const double* data, std::size_t size) override {
+    if (size != static_cast<std::size_t>(width_)) throw std::invalid_argument("packed statistics of another shape");
+    std::copy_n(data, width_, record(slot));
+    touch(slot);
+  }
+
+  void add(int slot, int row) override { change(slot, row, 1.0); }
+
+  bool remove(int slot, int row) override {
+    change(slot, row, -1.0);
+    return true;
+  }
+
+  void merge(int slot, int other) override {
+    double* a = record(slot);
+    const double* b = record(other);
+    for (int i = 0; i < width_; ++i) a[i] += b[i];
+    touch(slot);
+  }
+
+  double log_marginal(int slot) override {
+    const double* p = record(slot);
+    double total = -p[2 * d_];
+    for (int j = 0; j < d_; ++j) total += f_.column(j, p[2 * j], p[2 * j + 1]);
+    return total;
+  }
+
+  double log_predictive(int row, int slot) override {
+    const double* p = record(slot);
+    const double* x = f_.row(row);
+    double total = -f_.log_factorials(row);
+    for (int j = 0; j < d_; ++j)
+      if (!std::isnan(x[j])) total += step(j, p[2 * j], p[2 * j + 1], x[j]);
+    return total;
+  }
+
+  double log_predictive_without(int row, int slot) override {
+    const double* p = record(slot);
+    const double* x = f_.row(row);
+    double total = -f_.log_factorials(row);
+    for (int j = 0; j < d_; ++j)
+      if (!std::isnan(x[j])) total += step(j, p[2 * j] - 1.0, p[2 * j + 1] - x[j], x[j]);
+    return total;
+  }
+
+  void log_predictive_front(int row, int k, double* out) override {
+    for (int s : stale_list_) refresh(s);
+    stale_list_.clear();
+    const double* x = f_.row(row);
+    int fields = 0, columns = 0;
+    fields_[fields++] = 3 * d_;
+    for (int j = 0; j < d_; ++j) {
+      fields_[fields] = 2 * d_ + j;
+      columns_[columns] = j;
+      counts_[columns] = x[j];
+      fields += std::isnan(x[j]);
+      columns += x[j] > 0.0;
+    }
+    simd().poisson_predictive(panel_.data(), padded(k) / kLanes, d_, fields_.data(), fields, columns_.data(), counts_.data(), columns,
+                              f_.factor_bits(), -f_.log_factorials(row), out);
+  }
+
+  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+    const double* a = record(slot);
+    for (int i = 0; i < k; ++i) {
+      const double* b = record(others[i]);
+      double total = -a[2 * d_] - b[2 * d_];
+      for (int j = 0; j < d_; ++j) total += f_.column(j, a[2 * j] + b[2 * j], a[2 * j + 1] + b[2 * j + 1]);
+      out[i] = total;
+    }
+  }
+
+  // θ = (λ, log λ) per column.
+  int atom_size() const override { return 2 * d_; }
+
+  void draw_atom(int slot, Rng& rng, double* atom) override {
+    const double* p = record(slot);
+    for (int j = 0; j < d_; ++j, p += 2, atom += 2) {
+      atom[1] = rng.log_gamma_variate(f_.a(j) + p[1]) - f_.log_rate(j, p[0]);
+      atom[0] = std::exp(atom[1]);
+    }
+  }
+
+  double log_density(int row, const double* atom) override {
+    const double* x = f_.row(row);
+    double total = -f_.log_factorials(row);
+    for (int j = 0; j < d_; ++j, atom += 2)
+      if (!std::isnan(x[j])) total += x[j] * atom[1] - atom[0];
+    return total;
+  }
+
+ private:
+  double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * width_; }
+
+  void change(int slot, int row, double sign) {
+    double* p = record(slot);
+    const double* x = f_.row(row);
+    for (int j = 0; j < d_; ++j, p += 2) {
+      if (std::isnan(x[j])) continue;
+      p[0] += sign;
+      p[1] += sign * x[j];
+    }
+    p[0] += sign * f_.log_factorials(row);
+    touch(slot);
+  }
+
+  // log p(x | n counts of sum S): negative binomial, without x!.
+  double step(int j, double n, double sum, double x) const {
+    const double shape = f_.a(j) + sum;
+    return log_rising(shape, x) - x * f_.log_rate(j, n + 1.0) - shape * std::log1p(1.0 / (f_.b(j) + n));
+  }
+
+  void touch(int slot) {
+    if (!clusters_ || stale_[slot]) return;
+    stale_[slot] = 1;
+    stale_list_.push_back(slot);
+  }
+
+  // Fields: a + S, log(b + n + 1) and what a missing entry adds, for every column; then log p of a row of zeros, of which a
+  // missing entry takes its own share back.
+  void refresh(int slot) {
+    double* lane = panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * (3 * d_ + 1) + slot % kLanes;
+    const std::size_t stride = static_cast<std::size_t>(d_) * kLanes;
+    const double* p = record(slot);
+    double zeros = 0.0;
+    for (int j = 0; j < d_; ++j, p += 2, lane += kLanes) {
+      const double shape = f_.a(j) + p[1];
+      const double zero = shape * std::log1p(1.0 / (f_.b(j) + p[0]));
+      lane[0] = shape;
+      lane[stride] = f_.log_rate(j, p[0] + 1.0);
+      lane[2 * stride] = zero;
+      zeros -= zero;
+    }
+    lane[2 * stride] = zeros;
+    stale_[slot] = 0;
+  }
+
+  const Poisson& f_;
+  int d_, width_;
+  bool clusters_;
+  int slots_ = 0;
+  std::vector<double> records_;
+  AlignedVector<double> panel_;
+  std::vector<unsigned char> stale_;
+  std::vector<int> stale_list_, fields_, columns_;
+  std::vector<double> counts_;
+};
+
+}  // namespace
+
+Poisson::Poisson(const double* x, int n, int d, const double* a, const double* b)
+    : d_(d), smallest_(*std::min_element(a, a + d)), largest_(*std::max_element(a, a + d)), shape_of_(d), rate_of_(d) {
+  for (int j = 0; j < d; ++j) {
+    shape_of_[j] = shapes_.add(a[j]);
+    rate_of_[j] = rates_.add(b[j]);
+  }
+  append(x, n);
+}
+
+void Poisson::append(const double* x, int n) {
+  const int old = n_;
+  n_ += n;
+  x_.insert(x_.end(), x, x + static_cast<std::size_t>(n) * d_);
+  log_factorials_.resize(n_);
+  log_single_.resize(n_);
+  std::vector<int> rows(n);
+  for (int i = 0; i < n; ++i) rows[i] = old + i;
+  settle(rows.data(), n);
+}
+
+void Poisson::take(const Likelihood& other, const int* to) {
+  const auto& o = dynamic_cast<const Poisson&>(other);
+  if (o.d_ != d_) throw std::invalid_argument("rows must have the same number of columns");
+  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
+  x_.resize(static_cast<std::size_t>(n_) * d_);
+  log_factorials_.resize(n_);
+  log_single_.resize(n_);
+  for (int i = 0; i < o.n_; ++i) std::copy_n(o.row(i), d_, x_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
+  settle(to, o.n_);
+}
+
+void Poisson::settle(const int* rows, int n) {
+  for (int i = 0; i < n; ++i) {
+    const double* x = row(rows[i]);
+    double factorials = 0.0;
+    for (int j = 0; j < d_; ++j) {
+      if (std::isnan(x[j])) continue;
+      factorials += lgamma(x[j] + 1.0);
+      total_ += x[j];
+    }
+    log_factorials_[rows[i]] = factorials;
+  }
+  rates_.grow(n_ + 1);
+  // Not more table than the rows' own size warrants: a few rows of huge counts are cheaper evaluated one by one.
+  shapes_.grow(static_cast<std::int64_t>(std::min(total_, 64.0 * (1.0 + static_cast<double>(n_) * d_))));
+  factor_bits_ = 1 + static_cast<int>(std::ceil(std::max(std::log2(largest_ + total_ + 1.0), -std::log2(smallest_))));
+  for (int i = 0; i < n; ++i) {
+    const double* x = row(rows[i]);
+    double value = -log_factorials_[rows[i]];
+    for (int j = 0; j < d_; ++j)
+      if (!std::isnan(x[j])) value += column(j, 1.0, x[j]);
+    log_single_[rows[i]] = value;
+  }
+}
+
+std::unique_ptr<Statistics> Poisson::statistics(Layout layout) const {
+  return std::make_unique<PoissonStatistics>(*this, layout);
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,178 @@
+// Statistics of a product: those of its parts, side by side; logs add up.
+#include "hedgerow/likelihoods/product.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <typeinfo>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/likelihoods/multinomial.hpp"
+
+namespace hedgerow {
+namespace {
+
+class ProductStatistics final : public Statistics {
+ public:
+  ProductStatistics(const Product& family, Layout layout) {
+    for (int i = 0; i < family.parts(); ++i) parts_.push_back(family.part(i).statistics(layout));
+    bool drawn = true;
+    for (const auto& part : parts_) {
+      drawn = drawn && part->atom_size() > 0;
+      atom_size_ += part->atom_size();
+    }
+    if (!drawn) atom_size_ = 0;
+  }
+
+  int slots() const override {
+    int least = parts_.front()->slots();
+    for (const auto& part : parts_) least = std::min(least, part->slots());
+    return least;
+  }
+  void reserve(int slots) override {
+    for (const auto& part : parts_) part->reserve(slots);
+  }
+  void clear(int slot) override {
+    for (const auto& part : parts_) part->clear(slot);
+  }
+  void reset(int wanted) override {
+    for (const auto& part : parts_) part->reset(wanted);
+  }
+  void copy(int slot, int from) override {
+    for (const auto& part : parts_) part->copy(slot, from);
+  }
+  void load(int slot, Statistics& other, int from) override {
+    auto& source = static_cast<ProductStatistics&>(other);
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i]->load(slot, *source.parts_[i], from);
+  }
+  void add(int slot, int row) override {
+    for (const auto& part : parts_) part->add(slot, row);
+  }
+  bool remove(int slot, int row) override {
+    bool precise = true;
+    for (const auto& part : parts_) precise = part->remove(slot, row) && precise;
+    return precise;
+  }
+  void merge(int slot, int other) override {
+    for (const auto& part : parts_) part->merge(slot, other);
+  }
+
+  // Every part with its length before it.
+  void pack(int slot, std::vector<double>& out) override {
+    for (const auto& part : parts_) {
+      const std::size_t at = out.size();
+      out.push_back(0.0);
+      part->pack(slot, out);
+      out[at] = static_cast<double>(out.size() - at - 1);
+    }
+  }
+  void unpack(int slot, const double* data, std::size_t size) override {
+    for (const auto& part : parts_) {
+      if (size == 0 || !(data[0] >= 0.0 && data[0] <= static_cast<double>(size - 1)))
+        throw std::invalid_argument("packed statistics of another shape");
+      const auto length = static_cast<std::size_t>(data[0]);
+      part->unpack(slot, data + 1, length);
+      data += length + 1;
+      size -= length + 1;
+    }
+    if (size != 0) throw std::invalid_argument("packed statistics of another shape");
+  }
+
+  double log_marginal(int slot) override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->log_marginal(slot);
+    return total;
+  }
+  double log_predictive(int row, int slot) override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->log_predictive(row, slot);
+    return total;
+  }
+  double log_predictive_without(int row, int slot) override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->log_predictive_without(row, slot);
+    return total;
+  }
+  void log_predictive_front(int row, int k, double* out) override {
+    parts_.front()->log_predictive_front(row, k, out);
+    work_.resize(padded(k));
+    for (std::size_t i = 1; i < parts_.size(); ++i) {
+      parts_[i]->log_predictive_front(row, k, work_.data());
+      for (int s = 0; s < k; ++s) out[s] += work_[s];
+    }
+  }
+  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+    parts_.front()->log_marginal_merged(slot, others, k, out);
+    work_.resize(padded(k));
+    for (std::size_t i = 1; i < parts_.size(); ++i) {
+      parts_[i]->log_marginal_merged(slot, others, k, work_.data());
+      for (int s = 0; s < k; ++s) out[s] += work_[s];
+    }
+  }
+
+  // θ = the atoms of the parts, one after the other; none if a part has none.
+  int atom_size() const override { return atom_size_; }
+  void draw_atom(int slot, Rng& rng, double* atom) override {
+    for (const auto& part : parts_) {
+      part->draw_atom(slot, rng, atom);
+      atom += part->atom_size();
+    }
+  }
+  double log_density(int row, const double* atom) override {
+    double total = 0.0;
+    for (const auto& part : parts_) {
+      total += part->log_density(row, atom);
+      atom += part->atom_size();
+    }
+    return total;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Statistics>> parts_;
+  AlignedVector<double> work_;
+  int atom_size_ = 0;
+};
+
+}  // namespace
+
+Product::Product(std::vector<std::shared_ptr<Likelihood>> parts) : parts_(std::move(parts)) {
+  if (parts_.empty()) throw std::invalid_argument("a product needs at least one part");
+  for (const auto& part : parts_)
+    if (part->rows() != rows()) throw std::invalid_argument("all parts must have the same rows");
+  std::vector<int> all(rows());
+  for (int i = 0; i < rows(); ++i) all[i] = i;
+  settle(all.data(), rows());
+}
+
+void Product::take(const Likelihood& other, const int* to) {
+  const auto& o = dynamic_cast<const Product&>(other);
+  // What a part could refuse is looked for in all of them first: none may change when another would not.
+  if (o.parts() != parts()) throw std::invalid_argument("rows must have the same parts");
+  for (int i = 0; i < parts(); ++i) {
+    const Likelihood &mine = *parts_[i], &theirs = *o.parts_[i];
+    if (typeid(mine) != typeid(theirs)) throw std::invalid_argument("rows must have the same parts");
+    if (const auto* counts = dynamic_cast<const Multinomial*>(&mine))
+      if (counts->grand_total() + static_cast<const Multinomial&>(theirs).grand_total() > 2000000000)
+        throw std::invalid_argument("the counts must sum to less than 2e9");
+  }
+  for (int i = 0; i < parts(); ++i) parts_[i]->take(*o.parts_[i], to);
+  settle(to, o.rows());
+}
+
+void Product::settle(const int* rows, int n) {
+  log_single_.resize(this->rows());
+  for (int i = 0; i < n; ++i) {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->log_single()[rows[i]];
+    log_single_[rows[i]] = total;
+  }
+}
+
+bool Product::serial() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->serial(); });
+}
+
+std::unique_ptr<Statistics> Product::statistics(Layout layout) const {
+  return std::make_unique<ProductStatistics>(*this, layout);
+}
+
+}  // namespace hedgerow
