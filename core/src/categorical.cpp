@@ -2,6 +2,8 @@
 #include "hedgerow/likelihoods/categorical.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include "hedgerow/aligned.hpp"
@@ -78,10 +80,7 @@ class CategoricalStatistics final : public Statistics {
 
   double log_marginal(int slot) override {
     const std::int32_t* p = record(slot);
-    double total = 0.0;
-    for (int t = 0; t < cells_; ++t) total += f_.log_rising(t, p[t]);
-    for (int t = cells_; t < width_; ++t) total -= f_.log_rising(t, p[t]);
-    return total;
+    return marginal([p](int t) { return p[t]; });
   }
 
   double log_predictive(int row, int slot) override { return predictive(row, slot, 0); }
@@ -109,10 +108,7 @@ class CategoricalStatistics final : public Statistics {
     const std::int32_t* a = record(slot);
     for (int i = 0; i < k; ++i) {
       const std::int32_t* b = record(others[i]);
-      double total = 0.0;
-      for (int t = 0; t < cells_; ++t) total += f_.log_rising(t, a[t] + b[t]);
-      for (int t = cells_; t < width_; ++t) total -= f_.log_rising(t, a[t] + b[t]);
-      out[i] = total;
+      out[i] = marginal([a, b](int t) { return a[t] + b[t]; });
     }
   }
 
@@ -141,6 +137,18 @@ class CategoricalStatistics final : public Statistics {
   std::int32_t* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * width_; }
   int fields() const { return cells_ + 1; }
 
+  template <class Count>
+  double marginal(const Count& count) const {
+    double total = 0.0;
+    for (int t = 0; t < cells_; ++t) total += f_.log_rising(t, count(t));
+    if (f_.gaps() == 0) {  // every column has as many entries as the first
+      for (const auto& same : f_.alike()) total -= same.columns * f_.log_rising(same.cell, count(cells_));
+    } else {
+      for (int t = cells_; t < width_; ++t) total -= f_.log_rising(t, count(t));
+    }
+    return total;
+  }
+
   void count(int slot, int row, int by) {
     std::int32_t* p = record(slot);
     const std::int32_t* x = f_.row(row);
@@ -156,9 +164,15 @@ class CategoricalStatistics final : public Statistics {
     const std::int32_t* p = record(slot);
     const std::int32_t* x = f_.row(row);
     double total = 0.0;
-    for (int j = 0; j < d_; ++j) {
-      if (x[j] == Categorical::kMissing) continue;
-      total += f_.log_plus(x[j], p[x[j]] - inside) - f_.log_plus(cells_ + j, p[cells_ + j] - inside);
+    for (int from = 0; from < d_; from += f_.factors()) {
+      const int end = std::min(d_, from + f_.factors());
+      double chosen = 1.0, all = 1.0;
+      for (int j = from; j < end; ++j) {
+        if (x[j] == Categorical::kMissing) continue;
+        chosen *= f_.beta(x[j]) + (p[x[j]] - inside);
+        all *= f_.beta(cells_ + j) + (p[cells_ + j] - inside);
+      }
+      total += std::log(chosen) - std::log(all);
     }
     return total;
   }
@@ -203,13 +217,24 @@ class CategoricalStatistics final : public Statistics {
 Categorical::Categorical(const std::int32_t* codes, int n, int d, const std::int32_t* levels, const double* beta)
     : d_(d), first_(d + 1, 0), reference_(d), gap_(d, 0) {
   for (int j = 0; j < d; ++j) first_[j + 1] = first_[j] + levels[j];
+  beta_.assign(beta, beta + cells());
   table_of_.resize(cells() + d);
   for (int t = 0; t < cells(); ++t) table_of_[t] = tables_.add(beta[t]);
   for (int j = 0; j < d; ++j) {
     double total = 0.0;
     for (int t = first_[j]; t < first_[j + 1]; ++t) total += beta[t];
     table_of_[cells() + j] = tables_.add(total);
+    beta_.push_back(total);
   }
+  std::map<int, int> by_table;
+  for (int j = 0; j < d; ++j) {
+    const auto [at, fresh] = by_table.try_emplace(table_of_[cells() + j], static_cast<int>(alike_.size()));
+    if (fresh) alike_.push_back({cells() + j, 0});
+    ++alike_[at->second].columns;
+  }
+  double bits = 32.0;  // a count takes 31
+  for (double b : beta_) bits = std::max(bits, 1.0 + std::abs(std::log2(b)));
+  factors_ = std::max(1, static_cast<int>(1000.0 / bits));
   std::vector<std::int32_t> seen(cells(), 0);
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < d; ++j)

@@ -27,12 +27,19 @@ class Categorical final : public Likelihood {
   void take(const Likelihood& other, const int* to) override;
 
   const std::int32_t* row(int i) const { return cells_.data() + static_cast<std::size_t>(i) * d_; }
-  double beta(int cell) const { return tables_.value(table_of_[cell]); }
+  double beta(int cell) const { return beta_[cell]; }  // from cells() on: the sum over the cells of column j
+  int factors() const { return factors_; }             // how many numbers beta + count fit into one product
   // The level most rows had at first: panels are relative to it, so that it costs nothing.
   int reference(int j) const { return reference_[j]; }
   // Whether some entry of the column is missing, and how many columns have such an entry.
   bool gap(int j) const { return gap_[j] != 0; }
   int gaps() const { return gaps_; }
+
+  // Columns whose betas have the same sum: their totals count alike as long as nothing is missing.
+  struct Alike {
+    int cell, columns;
+  };
+  const std::vector<Alike>& alike() const { return alike_; }
 
   // Of a cell's count, and of the number of observed entries of column j, which is "cell" cells() + j.
   double log_rising(int cell, std::int32_t count) const { return tables_.log_rising(table_of_[cell], count); }
@@ -41,8 +48,10 @@ class Categorical final : public Likelihood {
  private:
   void settle(int i);  // what follows from the cells of row i: gaps, log p(x_i)
 
-  int n_ = 0, d_, gaps_ = 0;
+  int n_ = 0, d_, gaps_ = 0, factors_ = 1;
   std::vector<std::int32_t> first_, reference_, table_of_, cells_;
+  std::vector<double> beta_;
+  std::vector<Alike> alike_;
   std::vector<unsigned char> gap_;
   CountTables tables_;
 };
