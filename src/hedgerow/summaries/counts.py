@@ -202,7 +202,7 @@ class _Omari(CountTable):
         self.draw_pairs = (marginal_sums(draws, count_function("omari", self.n)) - self.n) / 2.0
         self.row_draw = np.zeros(self.n_rows, dtype=np.int64)
         self.row_draw[self.rows] = np.arange(self.n_draws)
-        self.joint_pairs = np.zeros(self.n_draws)
+        self.joint_pairs: Array = np.zeros(self.n_draws)
         self.own_pairs = 0.0
 
     def scores(self, points: Ints) -> Array:
@@ -262,7 +262,8 @@ class _Omari(CountTable):
     def _refresh(self) -> None:
         table = self.counts.astype(np.float64)
         within = (table * (table - 1.0)).sum(axis=1) / 2.0
-        self.joint_pairs = np.bincount(self.row_draw[1:], weights=within[1:], minlength=self.n_draws)
+        per_draw = np.bincount(self.row_draw[1:], weights=within[1:], minlength=self.n_draws)
+        self.joint_pairs = per_draw.astype(np.float64)
         self.own_pairs = float((self.sizes * (self.sizes - 1)).sum() / 2)
 
     def _shift(self, i: int, k: int, by: int) -> None:

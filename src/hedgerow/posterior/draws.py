@@ -1,0 +1,105 @@
+"""Draws: the arrays a posterior is made of, checked once so that everything above can rely on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import require
+from hedgerow.mixture import Mixture
+from hedgerow.summaries.partitions import canonical, count_clusters
+
+__all__ = ["TRACES", "Draws", "FloatArray", "IntArray"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+#: Traces that a prior may or may not have; absent ones are None.
+TRACES = ("u", "alpha", "sigma", "tau", "theta")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Draws:
+    """What the chains left behind.
+
+    `labels` (chain, draw, n) are canonical; `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
+    Under a `MixedNRM` prior u has a third axis over groups and alpha one over basis measures, and `times` holds the group of
+    every row. `X` is the data as the likelihood checked it, `model` the resolved mixture, `run` the record of the run.
+    """
+
+    labels: IntArray
+    log_joint: FloatArray
+    X: Any
+    model: Mixture | None
+    n_clusters: IntArray = None  # type: ignore[assignment]  # counted from the labels when left out
+    u: FloatArray | None = None
+    alpha: FloatArray | None = None
+    sigma: FloatArray | None = None
+    tau: FloatArray | None = None
+    theta: FloatArray | None = None
+    times: npt.NDArray[Any] | None = None
+    sample_stats: Mapping[str, FloatArray] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that all arrays speak of the same draws and rows."""
+        put = object.__setattr__  # the dataclass is frozen
+        labels = np.asarray(self.labels)
+        good = labels.ndim == 3 and labels.size > 0
+        require(good, "Posterior", "labels", self.labels, "have the shape (chain, draw, row), with at least one of each")
+        put(self, "labels", canonical(labels))
+        counted = count_clusters(self.labels)
+        if self.n_clusters is not None:
+            agrees = np.array_equal(np.asarray(self.n_clusters), counted)
+            require(agrees, "Posterior", "n_clusters", self.n_clusters, "be the numbers of clusters of the labels")
+        put(self, "n_clusters", counted)
+        put(self, "log_joint", self._trace("log_joint", self.log_joint, exact=True))
+        for name in TRACES:
+            if getattr(self, name) is not None:
+                put(self, name, self._trace(name, getattr(self, name), exact=False))
+        stats = {name: self._trace(f"sample_stats[{name!r}]", stat, exact=True) for name, stat in self.sample_stats.items()}
+        put(self, "sample_stats", stats)
+        put(self, "run", dict(self.run))
+        rows = np.shape(self.X)[:1] if not hasattr(self.X, "shape") else self.X.shape[:1]
+        require(rows == (self.n,), "Posterior", "X", self.X, f"have the {self.n} rows of the labels")
+        require(self.model is None or isinstance(self.model, Mixture), "Posterior", "model", self.model, "be a Mixture")
+        if self.times is not None:
+            put(self, "times", np.asarray(self.times))
+            one_each = len(self.times) == self.n
+            require(one_each, "Posterior", "times", self.times, f"have one entry for each of the {self.n} rows")
+
+    def _trace(self, name: str, values: Any, *, exact: bool) -> FloatArray:
+        trace = np.asarray(values, dtype=np.float64)
+        shape = self.labels.shape[:2]
+        good = trace.shape == shape or (not exact and trace.ndim == 3 and trace.shape[:2] == shape)
+        require(good, "Posterior", name, trace, f"have the shape (chain, draw) = {shape}")
+        return trace
+
+    @property
+    def chains(self) -> int:
+        """Number of chains."""
+        return int(self.labels.shape[0])
+
+    @property
+    def draws(self) -> int:
+        """Draws of each chain."""
+        return int(self.labels.shape[1])
+
+    @property
+    def n(self) -> int:
+        """Rows of the data."""
+        return int(self.labels.shape[2])
+
+    def traces(self) -> dict[str, FloatArray]:
+        """Those of u, alpha, sigma, tau and theta that the prior has."""
+        present = {name: getattr(self, name) for name in TRACES}
+        return {name: trace for name, trace in present.items() if trace is not None}
+
+    def sampled(self) -> list[str]:
+        """Names of the hyper-parameters that moved, by the model's laws or, without a model, by the record."""
+        names = self.run.get("sampled", []) if self.model is None else self.model.prior.laws()
+        return [name for name in TRACES if name in names]

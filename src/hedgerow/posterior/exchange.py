@@ -1,0 +1,40 @@
+"""Posterior to ArviZ: an InferenceData with the partition, the traces, the kernel's statistics and the data."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hedgerow.errors import need_extra
+from hedgerow.posterior.draws import Draws
+
+__all__ = ["to_arviz"]
+
+
+def to_arviz(draws: Draws) -> Any:
+    """An `arviz.InferenceData`: labels, n_clusters and traces; lp and the kernel's statistics; the data.
+
+    Sparse data are left out of `observed_data`: a dense copy could be larger than memory.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # ArviZ announces its next major version at import
+        arviz = need_extra("arviz", "arviz")
+    traces = draws.traces()
+    observed = None if sparse.issparse(draws.X) else {"X": np.asarray(draws.X)}
+    dims = {"labels": ["point"], "X": ["point", "column"]}
+    dims |= {name: [f"{name}_component"] for name, trace in traces.items() if trace.ndim == 3}
+    return arviz.from_dict(
+        posterior={"labels": draws.labels, "n_clusters": draws.n_clusters, **traces},
+        sample_stats={"lp": draws.log_joint, **draws.sample_stats},
+        observed_data=observed,
+        dims=dims,
+        attrs={"model": repr(draws.model), **{f"run_{key}": _plain(value) for key, value in draws.run.items()}},
+    )
+
+
+def _plain(value: Any) -> Any:
+    """What a netCDF attribute can hold."""
+    return value if isinstance(value, (int, float, str)) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,168 @@
+"""Posterior: what `sample` returns, and everything one may ask of it.
+
+The arrays are those of `Draws`; every method hands them to a plain function elsewhere (summaries, prediction, storage), so
+that each can be used and tested without this class.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import require
+from hedgerow.mixture import Mixture
+from hedgerow.posterior import convergence, exchange, prediction, storage
+from hedgerow.posterior.draws import Draws, FloatArray, IntArray
+from hedgerow.summaries import ball, clusters, coclustering, estimate
+from hedgerow.summaries.distances import Loss
+from hedgerow.summaries.partitions import as_partition
+from hedgerow.summaries.table import Table
+
+__all__ = ["MapDraw", "Posterior"]
+
+
+@dataclass(frozen=True, eq=False)
+class MapDraw:
+    """The draw of highest log joint, and where it stands."""
+
+    labels: IntArray
+    log_joint: float
+    chain: int
+    draw: int
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of the draw."""
+        return int(self.labels.max()) + 1
+
+    def __repr__(self) -> str:
+        return f"MapDraw({self.n_clusters} clusters, log joint {self.log_joint:.4f}, chain {self.chain}, draw {self.draw})"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Posterior(Draws):
+    """Draws of the partition, u and the hyper-parameters, with the data, the model and the record of the run.
+
+    `post.labels[chain, draw]` is a partition, numbered in order of first appearance; `post.n_clusters`, `post.log_joint`,
+    `post.u`, `post.alpha`, ... are (chain, draw), None where the prior has no such thing. `post.sample_stats` holds what the
+    kernel counted.
+    """
+
+    _found: dict[Any, estimate.PointEstimate] = field(default_factory=dict, init=False)
+
+    def summary(self, prob: float = 0.94) -> Table:
+        """Mean, sd, highest-density interval, ESS and R-hat of what was sampled, and whether the chains agree."""
+        return convergence.summary(self, prob)
+
+    def similarity(
+        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None, *, dense: bool = False
+    ) -> npt.NDArray[np.float32]:
+        """Probability that two rows share a cluster: (n, n), or the block (rows, columns) of it.
+
+        Beyond 20,000 rows of data the whole matrix must be asked for with `dense=True`.
+        """
+        return coclustering.similarity(self.labels, rows=rows, columns=columns, dense=dense)
+
+    def point_estimate(
+        self, loss: Loss = "vi", *, restarts: int = 8, seed: int = 0, max_draws: int | None = 1000
+    ) -> estimate.PointEstimate:
+        """The partition of least expected loss ("vi", "binder" or "omari"); kept, so that asking again is free.
+
+        See `hedgerow.summaries.point_estimate` for the arguments.
+        """
+        key = (loss, restarts, seed, max_draws)
+        if key not in self._found:
+            self._found[key] = estimate.point_estimate(
+                self.labels, loss, restarts=restarts, seed=seed, max_draws=max_draws
+            )
+        return self._found[key]
+
+    def credible_ball(
+        self, prob: float = 0.95, loss: Loss = "vi", *, centre: npt.ArrayLike | None = None
+    ) -> ball.CredibleBall:
+        """The ball round `centre` (the point estimate for this loss) that holds a share `prob` of the draws."""
+        middle = self.point_estimate(loss).labels if centre is None else centre
+        return ball.credible_ball(self.labels, middle, prob, loss)
+
+    def uncertainty(self, partition: npt.ArrayLike | None = None) -> clusters.Uncertainty:
+        """How sure each row's place in `partition` (the point estimate) is."""
+        return clusters.uncertainty(self.labels, self._partition(partition, "uncertainty"))
+
+    def cluster_table(
+        self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5
+    ) -> Table:
+        """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate)."""
+        own = self._partition(partition, "cluster_table")
+        return clusters.cluster_table(self.X, own, self.labels, names=names, top=top)
+
+    def map_draw(self) -> MapDraw:
+        """The draw of highest log joint. With hyper-parameters sampled this is a joint mode over them too."""
+        best = int(np.argmax(self.log_joint))
+        chain, draw = divmod(best, self.draws)
+        return MapDraw(self.labels[chain, draw].copy(), float(self.log_joint[chain, draw]), chain, draw)
+
+    def predict(
+        self, X: Any, *, partition: npt.ArrayLike | None = None, times: Any = None, max_draws: int | None = None
+    ) -> IntArray:
+        """The most probable cluster of `partition` (the point estimate) for every new row; -1 for none of them."""
+        proba = self.predict_proba(X, partition=partition, times=times, max_draws=max_draws)
+        best: IntArray = np.argmax(proba, axis=1).astype(np.int32)
+        best[best == proba.shape[1] - 1] = -1
+        return best
+
+    def predict_proba(
+        self, X: Any, *, partition: npt.ArrayLike | None = None, times: Any = None, max_draws: int | None = None
+    ) -> FloatArray:
+        """Probability that each new row joins each cluster of `partition` (the point estimate): (n_new, K + 1), rows sum to 1.
+
+        The last column is the probability of standing alone, in a new cluster. The rest is shared among the clusters in
+        proportion to the mean probability of being with their rows. Each new row is taken by itself. `max_draws` thins
+        the draws evenly; `times` are the new rows' groups under a `MixedNRM` prior.
+        """
+        own = self._partition(partition, "predict_proba")
+        return prediction.membership(self, own, X, times=times, max_draws=max_draws)
+
+    def log_density(self, X: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
+        """log p(x | data) of every new row, each by itself, averaged over the draws: (n_new,)."""
+        return prediction.log_density(self, X, times=times, max_draws=max_draws)
+
+    def to_arviz(self) -> Any:
+        """An `arviz.InferenceData` of the draws (needs the extra `arviz`)."""
+        return exchange.to_arviz(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write draws, data, model and record to one file, whole or not at all; `load` reads it back.
+
+        The file is an npz with a JSON header and no pickles. A model that holds functions is left out; give it to
+        `load` again.
+        """
+        storage.save_posterior(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior:
+        """A posterior from a file that `save` wrote; `model` takes the place of the stored one."""
+        return cls(**storage.load_fields(path, model))
+
+    def _partition(self, partition: npt.ArrayLike | None, owner: str) -> IntArray:
+        if partition is None:
+            return self.point_estimate().labels
+        require(not isinstance(partition, str), owner, "partition", partition, "be labels, one for each row")
+        return as_partition(partition, owner, "partition", self.n)
+
+    def __repr__(self) -> str:
+        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
+        span = f"{low}" if low == high else f"{low} to {high}"
+        stopped = ", stopped early" if self.run.get("interrupted") else ""
+        model = "model not stored"
+        if self.model is not None:
+            model = f"{type(self.model.prior).__name__} × {type(self.model.likelihood).__name__}"
+        return f"Posterior({model}: {self.chains} chains × {self.draws} draws of {self.n} rows, {span} clusters{stopped})"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(repr(self))}</b></p>{self.summary()._repr_html_()}"

@@ -1,0 +1,161 @@
+"""New rows under the posterior: their density, and which cluster of a partition they would join.
+
+For one draw the core gives log[weight × density] of a new row x for every cluster c of the draw and for a new one; the
+exponentials sum to p(x | draw). Averaged over draws they give p(x | X), and the places of x with the draws
+reweighted by how well each foretells x, which is exactly the posterior once x is known:
+
+    P(x joins the cluster of row j | x, X) = Σ_d w_d[c_d(j)] / Σ_d Σ_c w_d[c]
+    P(x stands alone | x, X)               = Σ_d w_d[new]    / Σ_d Σ_c w_d[c]
+
+Clusters of the draws are not those of the partition asked about. The affinity of x to its cluster k is the mean of
+the first line over the rows j of k; `membership` shares what the second line leaves among the clusters in proportion to it.
+Where the draws agree with the partition this is the plain posterior probability; where draws split or join clusters of the
+partition, no cluster gains or loses by its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hedgerow import _core
+from hedgerow.data.groups import read_levels
+from hedgerow.errors import ParameterError, require
+from hedgerow.mixture import Mixture
+from hedgerow.posterior.draws import Draws, FloatArray, IntArray
+
+__all__ = ["log_density", "membership", "predictive"]
+
+_ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
+
+
+def predictive(
+    draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """For each draw its labels (n,) and log[weight × density] (n_new, K + 1) of the new rows, the new cluster last.
+
+    The exponentials of a row sum to its predictive density given the draw. `max_draws` thins the draws evenly.
+    """
+    model = _model_of(draws)
+    fresh = model.likelihood.check(X_new)
+    groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
+    bound = model.likelihood.bind(_stack(draws.X, fresh))
+    prior = model.prior.to_core(grouping)
+    values = model.prior.values()
+    for chain, draw in _positions(draws, max_draws):
+        state = {name: trace[chain, draw] for name, trace in draws.traces().items()}
+        labels = np.ascontiguousarray(draws.labels[chain, draw])
+        weights = _core.predictive(
+            bound,
+            draws.n,
+            labels,
+            prior,
+            np.log(np.atleast_1d(state["u"])),
+            np.atleast_1d(np.asarray(state.get("alpha", values.get("alpha")), dtype=np.float64)),
+            float(state["sigma"]),
+            float(state["tau"]),
+            float(state.get("theta", 0.0)),
+            groups,
+            new_groups,
+        )
+        yield labels, weights
+
+
+def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
+    """log p(x | X) of every new row on its own, averaged over the draws: (n_new,)."""
+    return _by_blocks(draws, X_new, times, lambda rows, when: _log_density(draws, rows, when, max_draws))
+
+
+def membership(
+    draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None, max_draws: int | None = None
+) -> FloatArray:
+    """Probability that each new row joins each cluster of `partition`, and in the last column none of them: (n_new, K + 1)."""
+    return _by_blocks(draws, X_new, times, lambda rows, when: _membership(draws, partition, rows, when, max_draws))
+
+
+def _log_density(draws: Draws, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
+    total = np.full(rows.shape[0], -np.inf)
+    count = 0
+    for _, weights in predictive(draws, rows, times=times, max_draws=max_draws):
+        total = np.logaddexp(total, np.logaddexp.reduce(weights, axis=1))
+        count += 1
+    return np.asarray(total - np.log(count))
+
+
+def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
+    sizes = np.bincount(partition)
+    k = sizes.size
+    top = np.full(rows.shape[0], -np.inf)  # running maximum: the sums below are scaled by exp(-top)
+    affinity, alone, everything = np.zeros((rows.shape[0], k)), np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
+    for labels, weights in predictive(draws, rows, times=times, max_draws=max_draws):
+        higher = np.maximum(top, weights.max(axis=1))
+        shrink = np.exp(top - higher)
+        top = higher
+        share = np.exp(weights - top[:, None])
+        width = share.shape[1] - 1
+        overlap = np.bincount(labels.astype(np.int64) * k + partition, minlength=width * k).reshape(width, k)
+        affinity = affinity * shrink[:, None] + share[:, :-1] @ (overlap / sizes)
+        alone = alone * shrink + share[:, -1]
+        everything = everything * shrink + share.sum(axis=1)
+    out = np.empty((rows.shape[0], k + 1))
+    out[:, -1] = alone / everything
+    company = affinity.sum(axis=1, keepdims=True)
+    shares = np.divide(affinity, company, out=np.full_like(affinity, 1.0 / k), where=company > 0)
+    out[:, :-1] = (1.0 - out[:, -1:]) * shares
+    return out
+
+
+def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
+    """Run `work` on blocks of new rows small enough for its tables, and join the answers."""
+    fresh = _model_of(draws).likelihood.check(X_new)
+    when = None if times is None else np.asarray(times)
+    rows = fresh.shape[0]
+    require(when is None or len(when) == rows, "predict", "times", times, f"have one entry for each of the {rows} new rows")
+    step = max(1, _ENTRIES // (int(draws.n_clusters.max()) + 1))
+    blocks = range(0, max(rows, 1), step)
+    return np.concatenate([work(fresh[i : i + step], None if when is None else when[i : i + step]) for i in blocks])
+
+
+def _model_of(draws: Draws) -> Mixture:
+    if draws.model is None:
+        raise ParameterError(
+            "predict(...): the posterior must have its model. This one was loaded from a file that could not hold it: "
+            "load it with load(path, model=...)."
+        )
+    for name in ("u", "sigma", "tau"):
+        require(getattr(draws, name) is not None, "predict", name, None, "be among the traces of the posterior")
+    return draws.model
+
+
+def _positions(draws: Draws, max_draws: int | None) -> list[tuple[int, int]]:
+    total = draws.chains * draws.draws
+    require(max_draws is None or max_draws >= 1, "predict", "max_draws", max_draws, "be at least 1, or None for all draws")
+    kept = np.arange(total)
+    if max_draws is not None and max_draws < total:
+        kept = np.linspace(0, total - 1, max_draws).round().astype(np.intp)
+    return [(int(i) // draws.draws, int(i) % draws.draws) for i in kept]
+
+
+def _stack(old: Any, new: Any) -> Any:
+    return sparse.vstack([old, new], format="csr") if sparse.issparse(old) else np.vstack([old, new])
+
+
+def _groups(model: Mixture, draws: Draws, times: Any, n_new: int) -> tuple[Any, Any, Any]:
+    """Group numbers of old and new rows and the grouping; None three times for a prior without groups."""
+    if draws.times is None:
+        model.prior.group(times, n_new, "predict")  # refuses times that the prior has no use for
+        return None, None, None
+    grouping = model.prior.group(draws.times, draws.n, "predict")
+    assert grouping is not None
+    require(times is not None, "predict", "times", None, "be given, one for each new row: the prior is a MixedNRM")
+    when = np.asarray(times)
+    require(when.shape[1:] == draws.times.shape[1:], "predict", "times", times, "be of the kind of the times at the fit")
+    levels, codes = read_levels(np.concatenate([draws.times, when]), draws.n + n_new, "predict")
+    known = len(levels) == len(grouping.levels)
+    require(known, "predict", "times", times, "be among the times at the fit: a new time has no draws of its own")
+    new: npt.NDArray[np.int32] = np.ascontiguousarray(codes[draws.n :])
+    return grouping.codes, new, grouping

@@ -1,0 +1,145 @@
+"""Posteriors on disk: one file with draws, data, model and run record; nothing in it can run code.
+
+The model is stored by class name and fields (`encode`); `MODEL_CLASSES` is the whole list of what may come back. A model
+that holds functions (`Custom`, a `MixedNRM` with a kernel) cannot be stored: the rest is, and `load` takes it as an
+argument.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hedgerow import likelihoods, priors
+from hedgerow.data.container import (
+    Container,
+    FormatError,
+    NotStorableError,
+    decode,
+    encode,
+    read_container,
+    write_container,
+)
+from hedgerow.errors import ParameterError, require
+from hedgerow.mixture import Mixture
+from hedgerow.posterior.draws import TRACES, Draws
+
+__all__ = ["KIND", "MODEL_CLASSES", "load_fields", "save_posterior"]
+
+KIND = "posterior"
+VERSION = 1
+
+_NAMES: dict[Any, tuple[str, ...]] = {
+    priors: ("DP", "NGG", "NIG", "Stable", "PitmanYor", "MixedNRM", "Gamma", "Beta"),
+    likelihoods: ("GaussianWishart", "GaussianDiagonal", "Multinomial"),
+}
+MODEL_CLASSES: Mapping[str, type] = {
+    "Mixture": Mixture,
+    **{name: getattr(module, name) for module, names in _NAMES.items() for name in names},
+}
+"""Classes that a stored model may consist of, by name."""
+
+
+def save_posterior(draws: Draws, path: str | os.PathLike[str]) -> None:
+    """Write everything to `path`, whole or not at all."""
+    arrays: dict[str, npt.NDArray[Any]] = {"labels": _narrow(draws.labels), "log_joint": draws.log_joint}
+    arrays |= draws.traces()
+    stats = list(draws.sample_stats)
+    arrays |= {f"stats.{i}": draws.sample_stats[name] for i, name in enumerate(stats)}
+    if draws.times is not None:
+        arrays["times"] = draws.times
+    content = {
+        "data": _encode_data(draws.X, arrays),
+        "model": _encode_model(draws.model, arrays),
+        "stats": stats,
+        "run": dict(draws.run),
+    }
+    write_container(path, KIND, VERSION, content, arrays)
+
+
+def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
+    """The constructor arguments of a posterior, from a file that `save_posterior` wrote."""
+    require(model is None or isinstance(model, Mixture), "load", "model", model, "be a Mixture, or left out")
+    stored = read_container(path, KIND, (VERSION,))
+    try:
+        return _fields(stored, model)
+    except ParameterError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise FormatError(
+            f"load(path={str(path)!r}): path must hold a whole posterior. Got parts that do not fit together: {error}."
+        ) from error
+
+
+def _fields(stored: Container, model: Mixture | None) -> dict[str, Any]:
+    arrays, content = stored.arrays, stored.content
+    labels = arrays["labels"]
+    require(labels.dtype.kind == "u" and labels.ndim == 3, "load", "labels", labels, "be (chain, draw, row) whole numbers")
+    if labels.size:
+        require(int(labels.max()) < labels.shape[2], "load", "labels", labels, "be below the number of rows")
+    X = _decode_data(content["data"], arrays)
+    if model is None:
+        model = _decode_model(content["model"], arrays)
+    if model is not None:
+        X = model.likelihood.check(X)  # the core trusts its data: what a file says is checked like what a user gives
+    return {
+        "labels": labels.astype(np.int32),
+        "log_joint": arrays["log_joint"],
+        **{name: arrays[name] for name in TRACES if name in arrays},
+        "sample_stats": {str(name): arrays[f"stats.{i}"] for i, name in enumerate(content["stats"])},
+        "times": arrays.get("times"),
+        "X": X,
+        "model": model,
+        "run": dict(content["run"]),
+    }
+
+
+def _narrow(labels: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+    """Labels in the smallest type that holds them: a quarter of the file for fewer than 256 clusters."""
+    highest = int(labels.max())
+    return labels.astype(next(t for t in (np.uint8, np.uint16, np.uint32) if highest <= np.iinfo(t).max))
+
+
+def _encode_data(X: Any, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    if sparse.issparse(X):
+        rows = sparse.csr_array(X)
+        arrays |= {"X.data": rows.data, "X.indices": rows.indices, "X.indptr": rows.indptr}
+        return {"form": "csr", "shape": [int(length) for length in rows.shape]}
+    arrays["X"] = np.asarray(X)
+    return {"form": "dense"}
+
+
+def _decode_data(stored: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
+    if stored["form"] == "dense":
+        return arrays["X"]
+    if stored["form"] != "csr":
+        raise ValueError(f"data of form {str(stored['form'])[:60]!r}")
+    rows, columns = (int(length) for length in stored["shape"])
+    parts = (arrays["X.data"], arrays["X.indices"], arrays["X.indptr"])
+    X = sparse.csr_array(parts, shape=(rows, columns))
+    X.check_format(full_check=True)  # indices within bounds, row ends in order
+    return X
+
+
+def _encode_model(model: Mixture | None, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+    inside: dict[str, npt.NDArray[Any]] = {}
+    try:
+        stored = encode(model, inside, "model", MODEL_CLASSES)
+    except NotStorableError as error:
+        return {"left out": str(error)}
+    arrays |= inside
+    return stored
+
+
+def _decode_model(stored: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Mixture | None:
+    if isinstance(stored, dict) and set(stored) == {"left out"}:
+        return None
+    model = decode(stored, arrays, MODEL_CLASSES)
+    if model is not None and not isinstance(model, Mixture):
+        raise ValueError("the model is not a Mixture")
+    return model
