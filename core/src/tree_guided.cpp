@@ -2,13 +2,50 @@
 #include "hedgerow/kernels/tree_guided.hpp"
 
 #include <cmath>
+#include <numeric>
 
+#include "hedgerow/bhc.hpp"
+#include "hedgerow/ibhc.hpp"
 #include "hedgerow/special.hpp"
 
 namespace hedgerow {
 
-TreeGuided::TreeGuided(Guides guides, int global_moves, double sweep_rate)
-    : guides_(std::move(guides)), global_moves_(global_moves), sweep_rate_(sweep_rate) {}
+std::shared_ptr<const WeightedGuide> grow_guide(State& state) {
+  const int n = state.partition.rows();
+  std::vector<int> order(n), groups;
+  std::iota(order.begin(), order.end(), 0);
+  for (int i = 0; i < n; ++i) std::swap(order[i], order[i + state.rng.index(n - i)]);
+  if (state.measure.groups() > 1)
+    for (int i = 0; i < n; ++i) groups.push_back(state.partition.group(i));
+  Forest forest(state.partition.likelihood(), state.measure, std::move(groups));
+  Inserter inserter(forest, {false, false, true});
+  for (int row : order) inserter.insert(~row);
+  bhc(forest, true);
+  std::vector<int> identity(n);
+  std::iota(identity.begin(), identity.end(), 0);
+  const ForestArrays arrays = forest.arrays(identity, n);
+  auto guide = std::make_shared<WeightedGuide>();
+  guide->tree = Guide(std::vector<int>(arrays.left.begin(), arrays.left.end()), std::vector<int>(arrays.right.begin(), arrays.right.end()));
+  guide->split_probability.resize(arrays.log_d.size(), 0.0);
+  for (std::size_t v = n; v < arrays.log_d.size(); ++v) guide->split_probability[v] = 1.0 / (1.0 + std::exp(-arrays.log_d[v]));
+  return guide;
+}
+
+TreeGuided::TreeGuided(Guides given, int grown, int global_moves, double sweep_rate)
+    : guides_(std::move(given)), grown_(guides_.empty() ? grown : 0), global_moves_(global_moves), sweep_rate_(sweep_rate) {}
+
+void TreeGuided::grow(State& state) {
+  guides_.clear();
+  for (int g = 0; g < grown_; ++g) guides_.push_back(grow_guide(state));
+}
+
+void TreeGuided::adapt(State& state, double progress) {
+  constexpr double kAgain[] = {0.0, 0.1, 0.4};  // shares of the warm-up
+  constexpr int kTimes = 3;
+  if (grown_ == 0 || growths_ >= kTimes || progress < kAgain[growths_]) return;
+  ++growths_;
+  grow(state);
+}
 
 std::vector<std::string> TreeGuided::stat_names() const {
   return {"splits", "splits_accepted", "merges", "merges_accepted", "log_r", "moved"};
@@ -27,6 +64,7 @@ void TreeGuided::step(State& state) {
   splits_ = split_accepts_ = merges_ = merge_accepts_ = log_r_count_ = 0;
   log_r_sum_ = 0.0;
   sides_.attach(state);
+  if (guides_.empty() && state.partition.rows() > 1) grow(state);
   if (state.partition.rows() > 1)
     for (int g = 0; g < global_moves_; ++g) global_move(state);
   gibbs_.rest();

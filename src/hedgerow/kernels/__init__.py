@@ -6,8 +6,9 @@ from hedgerow.kernels.gibbs import Gibbs
 from hedgerow.kernels.slice import Slice
 from hedgerow.kernels.smc import SmcResult, smc
 from hedgerow.kernels.split_merge import SplitMerge
+from hedgerow.kernels.tree_guided import TreeGuided
 
-KERNELS: tuple[type[Kernel], ...] = (Gibbs, SplitMerge, Slice)
+KERNELS: tuple[type[Kernel], ...] = (Gibbs, SplitMerge, Slice, TreeGuided)
 
 __all__ = [
     "KERNELS",
@@ -19,6 +20,7 @@ __all__ = [
     "Slice",
     "SmcResult",
     "SplitMerge",
+    "TreeGuided",
     "cycle",
     "mix",
     "smc",

@@ -20,7 +20,7 @@ from typing import Any
 
 from hedgerow import _core
 from hedgerow.errors import require
-from hedgerow.kernels import Gibbs, Kernel
+from hedgerow.kernels import Kernel, TreeGuided
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.sampling.chain import Block, Chain
@@ -57,7 +57,7 @@ def sample(
     X : array-like
         The rows to cluster, in a form the likelihood reads.
     kernel : Kernel, optional
-        How chains move; `Gibbs()` if left out.
+        How chains move; `TreeGuided()` if left out.
     draws, warmup : int
         Kept draws per chain, and iterations thrown away before them.
     chains : int
@@ -79,8 +79,8 @@ def sample(
     """
     settings = _Settings.read(draws, warmup, chains, thin, seed)
     require(isinstance(model, Mixture), "sample", "model", model, "be a Mixture")
-    kernel = Gibbs() if kernel is None else kernel
-    require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as Gibbs()")
+    kernel = TreeGuided() if kernel is None else kernel
+    require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
     data = model.likelihood.check(X)
     model = model.resolve(data)
     bound = model.likelihood.bind(data)
@@ -241,7 +241,6 @@ class _Run:
         return Posterior(
             labels=labels,
             log_joint=traces["log_joint"],
-            n_clusters=traces["n_clusters"].astype("int32"),
             u=traces["u"],
             alpha=traces["alpha"],
             sigma=traces["sigma"],
@@ -250,5 +249,6 @@ class _Run:
             sample_stats=stats,
             X=self.data,
             model=self.model,
+            times=self.times,
             run=record,
         )

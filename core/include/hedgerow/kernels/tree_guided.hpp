@@ -20,15 +20,21 @@ struct WeightedGuide {
   std::vector<double> split_probability;  // per node, may be empty
 };
 
+// A guide from the data: one pass of incremental clustering over the rows in random order, the roots then joined greedily past
+// d = 1. It looks at the measure of the state, never at its partition.
+std::shared_ptr<const WeightedGuide> grow_guide(State& state);
+
 class TreeGuided final : public Kernel {
  public:
   using Guides = std::vector<std::shared_ptr<const WeightedGuide>>;
-  TreeGuided(Guides guides, int global_moves, double sweep_rate);
+  // Given guides stay as they are. Otherwise `grown` of them are made before the first step, and anew at a few points of the
+  // warm-up, since they depend on hyper-parameters that are still settling.
+  TreeGuided(Guides given, int grown, int global_moves, double sweep_rate);
 
   void step(State& state) override;
+  void adapt(State& state, double progress) override;
   std::vector<std::string> stat_names() const override;
   void stats(double* out) const override;
-  void set_guides(Guides guides) { guides_ = std::move(guides); }
 
  private:
   struct Block {
@@ -48,7 +54,10 @@ class TreeGuided final : public Kernel {
   void seed_sides(int i, int j);
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
+  void grow(State& state);
+
   Guides guides_;
+  int grown_, growths_ = 0;
   int global_moves_;
   double sweep_rate_;
   Gibbs gibbs_;

@@ -1,0 +1,61 @@
+"""Hedgerow: Bayesian nonparametric clustering guided by trees.
+
+>>> import hedgerow as hr
+>>> X, labels, _ = hr.data.ring13(seed=0)
+>>> model = hr.Mixture(hr.DP(alpha=1.0), hr.GaussianWishart())
+>>> post = hr.sample(model, X, draws=50, warmup=50, chains=2, seed=0)
+>>> int(post.point_estimate().n_clusters)
+13
+"""
+
+from importlib.metadata import version as _version
+
+from hedgerow import data
+from hedgerow.errors import MissingExtraError, ParameterError
+from hedgerow.kernels import Gibbs, Kernel, Slice, SmcResult, SplitMerge, TreeGuided, cycle, mix, smc
+from hedgerow.likelihoods import (
+    Custom,
+    GaussianDiagonal,
+    GaussianWishart,
+    Likelihood,
+    Multinomial,
+)
+from hedgerow.mixture import Mixture
+from hedgerow.posterior import Posterior
+from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
+from hedgerow.sampling import sample
+
+__version__ = _version("hedgerow")
+
+__all__ = [
+    "DP",
+    "NGG",
+    "NIG",
+    "Beta",
+    "Custom",
+    "Gamma",
+    "GaussianDiagonal",
+    "GaussianWishart",
+    "Gibbs",
+    "Kernel",
+    "Likelihood",
+    "MissingExtraError",
+    "MixedNRM",
+    "Mixture",
+    "Multinomial",
+    "ParameterError",
+    "PitmanYor",
+    "Posterior",
+    "Prior",
+    "Slice",
+    "SmcResult",
+    "SplitMerge",
+    "Stable",
+    "TreeGuided",
+    "__version__",
+    "cycle",
+    "data",
+    "mix",
+    "sample",
+    "smc",
+]
