@@ -24,7 +24,7 @@ bench: $(VENV)/.ready-test  ## speed as ratios within one run
 	$(BIN)/python -m benchmarks
 
 stubs: $(VENV)/.ready-test  ## rewrite the stub of the compiled module
-	$(BIN)/python -m nanobind.stubgen -m hedgerow._core -o src/hedgerow/_core.pyi
+	$(BIN)/python tools/stubs.py
 
 clean:
 	rm -rf $(VENV) build dist demo-output

@@ -1,0 +1,200 @@
+# Made by tools/stubs.py from the compiled module; do not edit.
+"""Hedgerow's compiled core."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+
+class Likelihood:
+    """A conjugate family bound to its data."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def serial(self) -> bool: ...
+
+    def log_single(self) -> NDArray[numpy.float64]:
+        """log p(x) of every row alone."""
+
+    def log_marginals(self, labels: NDArray[numpy.int32]) -> NDArray[numpy.float64]:
+        """log p(X_c) for every cluster c = 0..max(labels)."""
+
+def GaussianWishart(X: NDArray[numpy.float64], mean: NDArray[numpy.float64], r: float, nu: float, psi: NDArray[numpy.float64]) -> Likelihood: ...
+
+def GaussianDiagonal(X: NDArray[numpy.float64], mean: NDArray[numpy.float64], r: NDArray[numpy.float64], a: NDArray[numpy.float64], b: NDArray[numpy.float64]) -> Likelihood: ...
+
+def Multinomial(indptr: NDArray[numpy.int64], indices: NDArray[numpy.int32], counts: NDArray[numpy.float64], n_columns: int, beta: float) -> Likelihood: ...
+
+def Categorical(codes: NDArray[numpy.int32], levels: NDArray[numpy.int32], beta: NDArray[numpy.float64]) -> Likelihood: ...
+
+def Poisson(X: NDArray[numpy.float64], a: NDArray[numpy.float64], b: NDArray[numpy.float64]) -> Likelihood: ...
+
+def Product(parts: Sequence[Likelihood]) -> Likelihood: ...
+
+def Custom(stats: NDArray[numpy.float64], address: int) -> Likelihood: ...
+
+def CustomCallable(stats: NDArray[numpy.float64], callable: Callable[..., Any]) -> Likelihood: ...
+
+class Prior:
+    """Start values and laws of a prior."""
+
+    def __init__(self, kind: str, alpha: float, sigma: float, tau: float, theta: float, alpha_law: tuple[float, float] | None = None, sigma_law: tuple[float, float] | None = None, tau_law: tuple[float, float] | None = None, theta_law: tuple[float, float] | None = None, q: NDArray[numpy.float64] | None = None) -> None: ...
+
+    @property
+    def groups(self) -> int: ...
+
+    @property
+    def bases(self) -> int: ...
+
+class Kernel:
+    """A recipe for a kernel; every chain makes its own."""
+
+    @property
+    def name(self) -> str: ...
+
+def gibbs(subset: int = 0, explicit_bases: bool = False) -> Kernel: ...
+
+def split_merge(scans: int, subset: int = 0) -> Kernel: ...
+
+def cycle(parts: Sequence[Kernel]) -> Kernel: ...
+
+def mix(parts: Sequence[Kernel], weights: Sequence[float]) -> Kernel: ...
+
+def slice() -> Kernel: ...
+
+def smc(likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None, particles: int, threshold: float, seed: int, stream: int, shuffle: bool) -> dict[str, Any]: ...
+
+class WeightedGuide:
+    """A guide tree with P(not one cluster) per node."""
+
+    def __init__(self, left: NDArray[numpy.int32], right: NDArray[numpy.int32], split_probability: NDArray[numpy.float64] | None = None) -> None: ...
+
+    @property
+    def rows(self) -> int: ...
+
+def tree_guided(guides: Sequence[WeightedGuide], grown: int, global_moves: int, sweep_rate: float) -> Kernel: ...
+
+class Chain:
+    """One chain: a state and the kernel that moves it."""
+
+    def __init__(self, likelihood: Likelihood, prior: Prior, kernel: Kernel, labels: NDArray[numpy.int32], groups: NDArray[numpy.int32] | None = None, seed: int = 0, stream: int = 0) -> None: ...
+
+    def run(self, iterations: int, thin: int = 1) -> dict[str, Any]: ...
+
+    def warm_up(self, count: int, done: int, total: int) -> None: ...
+
+    def start_sequentially(self) -> None: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def set_state(self, labels: NDArray[numpy.int32], log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, rng: NDArray[numpy.uint64] | None = None) -> None: ...
+
+    def log_joint(self) -> float: ...
+
+    @property
+    def n_clusters(self) -> int: ...
+
+    @property
+    def stat_names(self) -> list[str]: ...
+
+    @property
+    def update_u(self) -> bool: ...
+
+    @update_u.setter
+    def update_u(self, arg: bool, /) -> None: ...
+
+    @property
+    def update_hyper(self) -> bool: ...
+
+    @update_hyper.setter
+    def update_hyper(self, arg: bool, /) -> None: ...
+
+def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None) -> NDArray[numpy.float64]:
+    """
+    log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).
+    """
+
+class TreeBuilder:
+    """
+    Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.
+    """
+
+    def __init__(self, likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None = None, indptr: NDArray[numpy.int64] | None = None, indices: NDArray[numpy.int32] | None = None, seed: int = 0, stream: int = 0) -> None: ...
+
+    def bhc(self) -> None:
+        """Greedy build from scratch."""
+
+    def ibhc(self, repair: str = 'reinsert', insert: str = 'seq', balance: bool = True, order: NDArray[numpy.int32] | None = None) -> None:
+        """One incremental pass from scratch."""
+
+    def revise(self, repair: str = 'reinsert') -> None:
+        """Every row out and in again."""
+
+    def join_roots(self) -> None:
+        """Joins the roots into one tree."""
+
+    def resample(self, u: bool, hyper: bool) -> None: ...
+
+    def log_joint(self) -> float: ...
+
+    def log_front(self) -> float: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def set_state(self, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float) -> None: ...
+
+    def arrays(self) -> dict[str, Any]:
+        """The forest as named arrays."""
+
+    def mean_depth(self) -> float: ...
+
+    @property
+    def n_roots(self) -> int: ...
+
+    @property
+    def evaluations(self) -> int: ...
+
+class Guide:
+    """A fixed full binary tree over the rows."""
+
+    def __init__(self, left: NDArray[numpy.int32], right: NDArray[numpy.int32]) -> None: ...
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def root(self) -> int: ...
+
+    @property
+    def left(self) -> NDArray[numpy.int32]: ...
+
+    @property
+    def right(self) -> NDArray[numpy.int32]: ...
+
+    @property
+    def parent(self) -> NDArray[numpy.int32]: ...
+
+    @property
+    def depth(self) -> NDArray[numpy.int32]: ...
+
+    @property
+    def size(self) -> NDArray[numpy.int32]: ...
+
+    @property
+    def first(self) -> NDArray[numpy.int32]: ...
+
+    @property
+    def rank(self) -> NDArray[numpy.int32]: ...
+
+    @property
+    def order(self) -> NDArray[numpy.int32]: ...
+
+    def induced(self, rows: NDArray[numpy.int32]) -> dict[str, Any]:
+        """The induced tree of these rows, as named arrays."""
+
+def instruction_set() -> str:
+    """The instruction set the hot loops use here."""

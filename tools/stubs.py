@@ -1,0 +1,32 @@
+"""Writes src/hedgerow/_core.pyi from the compiled module, or says that it differs (`--check`)."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from nanobind.stubgen import StubGen
+
+STUB = Path(__file__).resolve().parents[1] / "src" / "hedgerow" / "_core.pyi"
+
+
+def render() -> str:
+    """The stub of the module as it is built now, shortened to what a reader and mypy need."""
+    import hedgerow._core as module
+
+    generator = StubGen(module)
+    generator.put(module)
+    text: str = generator.get()
+    text = re.sub(r"Annotated\[(NDArray\[numpy\.\w+\]), dict\([^)]*\([^)]*\)[^)]*\)\]", r"\1", text)
+    text = re.sub(r"\bdict\b(?!\[)(?!\()", "dict[str, Any]", text)
+    text = re.sub(r"\blist\b(?!\[)(?!\()", "list[Any]", text)
+    text = re.sub(r": Callable(?=[,)])", ": Callable[..., Any]", text)
+    text = text.replace("from typing import Annotated\n", "from typing import Any\n")
+    return "# Made by tools/stubs.py from the compiled module; do not edit.\n" + text
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(0 if STUB.read_text(encoding="utf-8") == render() else f"{STUB} is out of date: run make stubs")
+    STUB.write_text(render(), encoding="utf-8")
