@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from hedgerow.likelihoods.base import Likelihood
+from hedgerow.likelihoods.bernoulli import Bernoulli, BernoulliParameters
+from hedgerow.likelihoods.categorical import Categorical
 from hedgerow.likelihoods.custom import Custom
 from hedgerow.likelihoods.gaussian_diagonal import DiagonalParameters, GaussianDiagonal
 from hedgerow.likelihoods.gaussian_wishart import GaussianParameters, GaussianWishart
 from hedgerow.likelihoods.multinomial import Multinomial
+from hedgerow.likelihoods.poisson import Poisson
+from hedgerow.likelihoods.product import Product
+from hedgerow.likelihoods.proposal import Proposal, Reason, likelihood_for
 
 __all__ = [
+    "Bernoulli",
+    "BernoulliParameters",
+    "Categorical",
     "Custom",
     "DiagonalParameters",
     "GaussianDiagonal",
@@ -16,4 +24,9 @@ __all__ = [
     "GaussianWishart",
     "Likelihood",
     "Multinomial",
+    "Poisson",
+    "Product",
+    "Proposal",
+    "Reason",
+    "likelihood_for",
 ]

@@ -6,18 +6,23 @@ every function returns 0 for a cluster without rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from scipy.special import gammaln, multigammaln
+from scipy.special import betaln, gammaln, multigammaln
 
 __all__ = [
+    "bernoulli_log_marginal",
+    "categorical_log_marginal",
     "gaussian_diagonal_log_marginal",
     "gaussian_wishart_log_marginal",
     "multinomial_log_marginal",
     "nips2015_gaussian_wishart",
+    "poisson_log_marginal",
+    "product_log_marginal",
 ]
 
 Floats = NDArray[np.float64]
@@ -108,3 +113,54 @@ def multinomial_log_marginal(X: Any, beta: float) -> float:
         gammaln(d * beta) - gammaln(d * beta + seen.sum()) + (gammaln(beta + seen) - gammaln(beta)).sum()
     )
     return float(coefficient + dirichlet)
+
+
+def bernoulli_log_marginal(X: ArrayLike, a: ArrayLike, b: ArrayLike) -> float:
+    """Independent columns of 0 and 1, H_j = Beta(a_j, b_j); NaN = missing.
+
+    With n₁ ones and n₀ zeros present: log p = ln B(a+n₁, b+n₀) - ln B(a, b).
+    """
+    X = np.asarray(X, float)
+    ones, zeros = (X == 1).sum(axis=0), (X == 0).sum(axis=0)
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    return float((betaln(a + ones, b + zeros) - betaln(a, b)).sum())
+
+
+def categorical_log_marginal(codes: ArrayLike, beta: Sequence[ArrayLike]) -> float:
+    """Independent columns of levels 0, 1, ..., H_j = Dirichlet(beta[j]); NaN or negative = missing.
+
+    With n_l entries of level l present, n in all, and B = Σ_l β_l:
+    log p = lnΓ(B) - lnΓ(B+n) + Σ_l [lnΓ(β_l+n_l) - lnΓ(β_l)].
+    """
+    table = np.asarray(codes, float)
+    total = 0.0
+    for j, column in enumerate(beta):
+        weights = np.asarray(column, float)
+        counts = np.array([(table[:, j] == level).sum() for level in range(weights.size)], float)
+        total += gammaln(weights.sum()) - gammaln(weights.sum() + counts.sum()) if weights.size else 0.0
+        total += (gammaln(weights + counts) - gammaln(weights)).sum()
+    return float(total)
+
+
+def poisson_log_marginal(X: ArrayLike, a: ArrayLike, b: ArrayLike) -> float:
+    """Independent columns of counts, H_j = Gamma(a_j, rate b_j); NaN = missing.
+
+    With n counts of sum S present:
+    log p = a log b - lnΓ(a) + lnΓ(a+S) - (a+S) log(b+n) - Σ_i lnΓ(x_i+1).
+    """
+    X = np.asarray(X, float)
+    n, total = (~np.isnan(X)).sum(axis=0), np.nansum(X, axis=0)
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    rates = a * np.log(b) - gammaln(a) + gammaln(a + total) - (a + total) * np.log(b + n)
+    return float(np.broadcast_to(rates, total.shape).sum() - np.nansum(gammaln(X + 1)))
+
+
+def product_log_marginal(
+    X: ArrayLike, parts: Sequence[tuple[Sequence[int], Callable[[Floats], float]]]
+) -> float:
+    """Groups of columns that are independent given the cluster: the sum of their log marginals.
+
+    `parts` holds pairs of columns and the function from their rows to their log marginal.
+    """
+    X = np.asarray(X, float)
+    return float(sum(log_marginal(X[:, list(columns)]) for columns, log_marginal in parts))

@@ -1,0 +1,155 @@
+"""Clusters of yes-or-no columns, entries may be missing: Bernoulli law, beta base measure.
+
+Column by column, with theta the probability of a 1 in a cluster,
+
+    L(x | theta) = theta^x (1 - theta)^(1 - x)         and 1 where x is missing (NaN)
+    H(theta)     = Beta(theta | a, b)
+
+so that theta has mean a / (a + b). With n1 ones and n0 zeros observed in a cluster,
+
+    p(x) = B(a + n1, b + n0) / B(a, b)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.data.mixed import refuse_entries
+from hedgerow.data.views import as_dense, as_labels
+from hedgerow.errors import require
+from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
+from hedgerow.likelihoods.draws import log_gamma_draw
+
+__all__ = ["Bernoulli", "BernoulliParameters"]
+
+OWNER = "Bernoulli"
+FIELDS = ("a", "b")
+
+
+class BernoulliParameters(NamedTuple):
+    """Logs of the probabilities of a 1 and of a 0 for every column in one cluster, both (d,)."""
+
+    log_one: FloatArray
+    log_zero: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bernoulli(Likelihood):
+    """Clusters of columns that hold 0 or 1 (False or True), independent of each other.
+
+    NaN or None marks an entry that was not observed; it says nothing. Both parameters are a number for all
+    columns or a vector with one entry per column.
+
+    Parameters
+    ----------
+    a : above 0, default the share of ones in the column
+        The weight of a 1 in the beta law.
+    b : above 0, default the share of zeros in the column
+        The weight of a 0.
+
+    By default a cluster is expected to be like the whole column, and one observation outweighs that: a + b = 1.
+    Shares are (ones + 1/2) / (observed + 1), so that neither is 0; a balanced column gets a = b = 1/2, which is
+    Jeffreys' choice. A column that hardly varies then hardly tells one partition from another, whereas with
+    a = b = 1/2 every further cluster would have to pay for it.
+
+    >>> Bernoulli().resolve([[0, True], [0, True], [0, None], [1, False]])
+    Bernoulli(a=[0.3 , 0.625], b=[0.7 , 0.375])
+    """
+
+    a: npt.ArrayLike | None = None
+    b: npt.ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        """Check each hyper-parameter that was given, and that the vectors have one length."""
+        for name in FIELDS:
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, as_vector(OWNER, name, value, 0))
+        d = self.n_columns
+        for name in FIELDS:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                require(len(value) == d, OWNER, name, value, f"have {d} entries, as the others have")
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether both hyper-parameters have their value for every column."""
+        return all(isinstance(getattr(self, name), np.ndarray) for name in FIELDS)
+
+    @property
+    def n_columns(self) -> int | None:
+        """The number of columns, if one of the parameters is a vector."""
+        for name in FIELDS:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                return len(value)
+        return None
+
+    def check(self, X: Any) -> FloatArray:
+        """X as a float64 matrix of 0, 1 and NaN."""
+        data = as_dense(X, OWNER, missing=True, columns=self.n_columns)
+        fine = (data == 0) | (data == 1) | np.isnan(data)
+        refuse_entries(data, fine, "be 0, 1 or missing", X, OWNER)
+        return data
+
+    def resolve(self, X: Any) -> Bernoulli:
+        """The same likelihood with what was left out taken from X, and numbers spread over the columns."""
+        data = self.check(X)
+        if self.is_resolved:
+            return self
+        d = data.shape[1]
+        seen = (~np.isnan(data)).sum(axis=0)
+        ones = (data == 1).sum(axis=0)
+        a = (ones + 0.5) / (seen + 1) if self.a is None else self.a
+        b = (seen - ones + 0.5) / (seen + 1) if self.b is None else self.b
+        return replace(self, a=spread_out(a, d), b=spread_out(b, d))
+
+    def bind(self, X: Any) -> _core.Likelihood:
+        """This likelihood on the rows of X, in compiled form: columns of two levels."""
+        a, b = self._values()
+        data = self.check(X)
+        codes = np.where(np.isnan(data), -1, data).astype(np.int32)
+        levels = np.full(len(a), 2, dtype=np.int32)
+        return _core.Categorical(codes, levels, np.column_stack([b, a]).reshape(-1))
+
+    def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
+        """Draw probabilities for each cluster from the base measure, then its rows, none missing."""
+        a, b = self._values()
+        labels = as_labels(labels, np.size(labels), OWNER)
+        shape = (int(labels.max(initial=-1)) + 1, len(a))
+        theta = _draw(np.broadcast_to(a, shape), np.broadcast_to(b, shape), rng)
+        return (rng.random((len(labels), len(a))) < np.exp(theta.log_one[labels])).astype(np.float64)
+
+    def sample_posterior(self, X: Any, rng: np.random.Generator) -> BernoulliParameters:
+        """A draw of the probabilities given the rows X of one cluster; from the base measure if none."""
+        a, b = self._values()
+        if has_rows(X):
+            data = self.check(X)
+            a, b = a + (data == 1).sum(axis=0), b + (data == 0).sum(axis=0)
+        return _draw(a, b, rng)
+
+    def log_density(self, theta: BernoulliParameters, X: Any) -> FloatArray:
+        """log L of every row of X; a missing entry adds nothing."""
+        data = self.check(X)
+        terms = np.where(data == 1, theta.log_one, theta.log_zero)
+        return np.asarray(np.where(np.isnan(data), 0.0, terms).sum(axis=1), dtype=np.float64)
+
+    def _values(self) -> tuple[FloatArray, FloatArray]:
+        """Both hyper-parameters, known and one per column."""
+        self._need(*FIELDS)
+        d = self.n_columns
+        require(d is not None, OWNER, "a", self.a, "be a vector here: call resolve(X) first")
+        assert d is not None
+        return spread_out(self.a, d), spread_out(self.b, d)
+
+
+def _draw(a: FloatArray, b: FloatArray, rng: np.random.Generator) -> BernoulliParameters:
+    """Beta draws of the shape of the parameters."""
+    one, zero = log_gamma_draw(a, rng), log_gamma_draw(b, rng)
+    total = np.logaddexp(one, zero)
+    return BernoulliParameters(one - total, zero - total)
