@@ -57,7 +57,7 @@ class SmcResult:
     @property
     def n_clusters(self) -> npt.NDArray[np.int32]:
         """Clusters of every particle."""
-        return (self.labels.max(axis=1) + 1).astype(np.int32)
+        return np.asarray(self.labels.max(axis=1) + 1, np.int32)
 
     def draw(self, size: int, seed: int | None = None) -> npt.NDArray[np.int32]:
         """Equally weighted draws of the partition, (size, n), by resampling the particles."""

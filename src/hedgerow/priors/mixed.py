@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow import _core
 from hedgerow.data.groups import Levels, read_levels
 from hedgerow.errors import ParameterError, require
-from hedgerow.priors.base import Grouping, Labels, Prior
+from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.dirichlet import DP
 from hedgerow.priors.laws import Law
 from hedgerow.priors.nrm import NormalizedMeasure
@@ -139,8 +139,9 @@ class MixedNRM(Prior):
         if grouping is None:
             raise ParameterError("MixedNRM.to_core(grouping=None): the groups must be given; pass times= where the data go.")
         alpha, sigma, tau = self.base.measure(self.values())
-        laws = tuple(self.base._law_pair(name) for name in ("alpha", "sigma", "tau"))
-        return _core.Prior("nrm", alpha, sigma, tau, 0.0, *laws, None, np.ascontiguousarray(grouping.q))
+        law = self.base._law_pair
+        q = np.ascontiguousarray(grouping.q)
+        return _core.Prior("nrm", alpha, sigma, tau, 0.0, law("alpha"), law("sigma"), law("tau"), None, q)
 
     def log_grouped(self, counts: ArrayLike, xi: ArrayLike, grouping: Grouping, **values: Any) -> float:
         """Log p(Π, ξ) for a table of counts (clusters, groups); alpha may be one number per basis measure."""
@@ -153,7 +154,7 @@ class MixedNRM(Prior):
     def _expected_clusters(self, n: int) -> float:
         raise ParameterError("MixedNRM.expected_clusters(...): this prior has no closed form for it; ask its base instead.")
 
-    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> tuple[Labels, float]:
+    def _sample(self, n: int, values: dict[str, float], rng: Generator) -> PriorDraw:
         raise ParameterError("MixedNRM.sample_partition(...): this prior cannot be drawn from exactly; ask its base instead.")
 
 
@@ -169,7 +170,7 @@ def _distances(levels: Levels, bases: npt.NDArray[Any]) -> FloatArray:
         require(not missing, "MixedNRM", "basis", missing, "be places on the scale of the times, or labels among them")
         where = np.array([position[name] for name in bases.tolist()])
     if places.ndim == 1:
-        return np.abs(places[:, None] - where[None, :])
+        return np.asarray(np.abs(places[:, None] - where[None, :]))
     return np.asarray(np.sqrt(((places[:, None, :] - where[None, :, :]) ** 2).sum(axis=2)))
 
 

@@ -112,8 +112,8 @@ class Chain:
             log_u = np.log(np.broadcast_to(np.asarray(start["u"], float), log_u.shape))
         if "alpha" in start:
             alpha = np.ascontiguousarray(np.broadcast_to(np.asarray(start["alpha"], float), alpha.shape))
-        rest = {name: float(start.get(name, state[name])) for name in ("sigma", "tau", "theta")}
-        self._core.set_state(labels=labels, log_u=log_u, alpha=alpha, **rest)
+        sigma, tau, theta = (float(start.get(name, state[name])) for name in ("sigma", "tau", "theta"))
+        self._core.set_state(labels, log_u, alpha, sigma, tau, theta)
 
     def run(self, iterations: int, thin: int = 1) -> Block:
         """Advance by `iterations` × `thin` steps and keep every `thin`-th."""
