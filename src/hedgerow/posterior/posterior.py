@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,15 @@ import numpy.typing as npt
 
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import convergence, exchange, prediction, storage
+from hedgerow.posterior import convergence, exchange, prediction, reporting, storage
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
+from hedgerow.report import write_report
 from hedgerow.summaries import ball, clusters, coclustering, estimate
 from hedgerow.summaries.distances import Loss
 from hedgerow.summaries.partitions import as_partition
 from hedgerow.summaries.table import Table
 
-__all__ = ["MapDraw", "Posterior"]
+__all__ = ["MapDraw", "Posterior", "load"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +146,23 @@ class Posterior(Draws):
         """
         storage.save_posterior(self, path)
 
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Clusters",
+        loss: Loss = "vi",
+        names: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+    ) -> Path:
+        """Write one offline HTML page: what was found, the tree with the points, the chains, the run; returns its path.
+
+        It speaks of the point estimate for `loss`. `names` are those of the columns, `rows` those of the rows. The tree
+        is left out beyond 5,000 rows.
+        """
+        found = self.point_estimate(loss)
+        return write_report(path, reporting.payload_of(self, found, title=title, names=names, rows=rows))
+
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior:
         """A posterior from a file that `save` wrote; `model` takes the place of the stored one."""
@@ -166,3 +185,13 @@ class Posterior(Draws):
 
     def _repr_html_(self) -> str:
         return f"<p><b>{escape(repr(self))}</b></p>{self.summary()._repr_html_()}"
+
+
+def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior:
+    """Read a posterior that `Posterior.save` wrote.
+
+    Nothing in the file can run code, and sizes are checked before memory is taken. A file of an unknown version, damaged
+    or foreign, is refused with a `FormatError` that says why. `model` takes the place of the stored one, and is
+    needed to predict where the model could not be stored (`Custom`).
+    """
+    return Posterior.load(path, model=model)

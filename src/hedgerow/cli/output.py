@@ -1,0 +1,83 @@
+"""What a run leaves behind: the run folder, and the words printed about it."""
+
+from __future__ import annotations
+
+import csv
+import os
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hedgerow.errors import ParameterError
+from hedgerow.posterior import Posterior
+from hedgerow.posterior.reporting import findings
+from hedgerow.summaries.distances import Loss
+
+__all__ = ["LABELS", "REPORT", "RUN", "Interrupted", "make_folder", "say", "tell_findings", "write_folder"]
+
+RUN = "run.hedge"
+LABELS = "labels.csv"
+REPORT = "report.html"
+FILES = {
+    REPORT: "everything about the clusters, to open in a browser",
+    LABELS: "the cluster of every row, and how sure that is",
+    RUN: "the draws, for hedgerow summary, report and predict",
+}
+
+
+class Interrupted(Exception):  # noqa: N818  not an error: the user asked for it
+    """Ctrl-C, after what there was has been saved; the text says where."""
+
+
+def say(text: str = "") -> None:
+    """Print a paragraph, wrapped where it is longer than a line."""
+    print(textwrap.fill(text, 96, subsequent_indent="  ") if len(text) > 96 else text)
+
+
+def make_folder(path: str) -> Path:
+    """The run folder, made if it is not there: refused before the work rather than after it."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"--out {path}: must name a folder. Got a file.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise ParameterError(f"--out {path}: must name a folder that can be written to. Got one that cannot.")
+    return folder
+
+
+def write_folder(
+    post: Posterior, folder: Path, *, title: str, loss: Loss = "vi", rows: Sequence[str] | None = None
+) -> None:
+    """Write the run, the labels and the report; the run first, so that it survives whatever happens after."""
+    post.save(folder / RUN)
+    write_labels(post, folder / LABELS, loss, rows)
+    post.report(folder / REPORT, title=title, loss=loss, rows=rows)
+
+
+def write_labels(post: Posterior, path: Path, loss: Loss, rows: Sequence[str] | None) -> None:
+    """A table with a line for each row: its cluster, and the probability of being there rather than elsewhere."""
+    labels = post.point_estimate(loss).labels
+    sure = post.uncertainty(labels)
+    names = np.arange(post.n) if rows is None else rows
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["row", "cluster", "probability"])
+        writer.writerows((name, int(k), f"{p:.4f}") for name, k, p in zip(names, labels, sure.probability, strict=True))
+
+
+def tell_findings(post: Posterior, loss: Loss = "vi") -> None:
+    """Say what was found and how sure that is."""
+    lead, sentences = findings(post, post.point_estimate(loss))
+    say(lead)
+    for sentence in sentences:
+        say(f"- {sentence.text}")
+
+
+def tell_files(folder: Path) -> None:
+    """Say where the files are."""
+    say("Files:")
+    width = max(len(str(folder / name)) for name in FILES)
+    for name, what in FILES.items():
+        print(f"  {folder / name!s:<{width}}  {what}")

@@ -1,0 +1,189 @@
+"""Posterior to report: fills the parts of the page from the draws, the data and the record of the run.
+
+The tree shown is that of the posterior itself: average linkage on the probability of being apart, so that a join stands
+where the two branches share a cluster with the mean probability s, and d = (1 - s)/s. The cut at d = 1 joins what is
+together in more than half of the draws. Among rows that are always together, distance in the data decides.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist, squareform
+
+from hedgerow import plots
+from hedgerow.errors import require
+from hedgerow.posterior.convergence import quantities
+from hedgerow.posterior.draws import Draws, FloatArray
+from hedgerow.report import (
+    ColumnsPart,
+    CountsPart,
+    DrawsPart,
+    PointsPart,
+    ReportPayload,
+    SimilarityPart,
+    TreePart,
+)
+from hedgerow.report.wording import Sentence, headline
+from hedgerow.summaries.clusters import uncertainty
+from hedgerow.summaries.coclustering import similarity
+from hedgerow.summaries.diagnostics import ess_bulk, rhat
+from hedgerow.summaries.estimate import PointEstimate
+
+__all__ = ["column_names", "findings", "payload_of", "run_record"]
+
+LARGEST_TREE = 5_000  # rows; linkage holds all pairs
+SAMPLED_ROWS = 3_000  # of the similarity, beyond that
+BLOCKS = 300
+TIE = 1e-4  # how much the distance in the data counts against the probability of being apart
+LEAST = 1e-6  # of a probability, so that log d stays finite
+
+LOSSES = {
+    "vi": "variation of information",
+    "binder": "Binder loss",
+    "omari": "one minus adjusted Rand index",
+}
+
+
+def payload_of(
+    draws: Draws, found: PointEstimate, *, title: str, names: Sequence[str] | None, rows: Sequence[str] | None
+) -> ReportPayload:
+    """Everything that a report on a posterior shows; `found` is the clustering that it speaks of."""
+    labels = found.labels
+    whole = similarity(draws.labels) if draws.n <= LARGEST_TREE else None
+    tree = None if whole is None else _tree(whole, draws.X)
+    order = np.argsort(labels, kind="stable") if tree is None else plots.leaf_order(tree.left, tree.right, tree.roots)
+    width = draws.X.shape[1] if draws.X.ndim == 2 else 0
+    columns = column_names(draws, width) if names is None else [str(name) for name in names]
+    require(len(columns) == width, "report", "names", names, f"name the {width} columns of X")
+    counted = sparse.issparse(draws.X)
+    return ReportPayload(
+        title,
+        _points(draws, labels, columns, rows),
+        tree=tree,
+        draws=_draws(draws),
+        columns=None if counted or not width else ColumnsPart(draws.X, columns),
+        counts=CountsPart(draws.X.indptr, draws.X.indices, draws.X.data, columns) if counted else None,
+        similarity=_similarity(draws, whole, np.asarray(order)),
+        run=run_record(draws),
+        notes=_notes(draws),
+        estimate=f"partition of least expected {LOSSES[found.loss]} from the draws ({found.expected_loss:.3g})",
+    )
+
+
+def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
+    """The headline of the report without the page: the finding in one line, and the sentences under it."""
+    doubt = np.clip(uncertainty(draws.labels, found.labels).doubt, 0.0, 1.0)
+    return headline(ReportPayload("", PointsPart(found.labels, doubt), draws=_draws(draws), notes=_notes(draws)))
+
+
+def column_names(draws: Draws, width: int) -> list[str]:
+    """Names of the columns: those in the record of the run, else x0, x1, ..."""
+    known = draws.run.get("columns")
+    if isinstance(known, list) and len(known) == width:
+        return [str(name) for name in known]
+    return [f"x{j}" for j in range(width)]
+
+
+def run_record(draws: Draws) -> dict[str, object]:
+    """The record of the run as a person reads it: model, kernel, lengths, seed, time."""
+    run = draws.run
+    record: dict[str, object] = {}
+    if draws.model is not None:
+        record |= {"prior": repr(draws.model.prior), "likelihood": repr(draws.model.likelihood)}
+    record["data"] = " × ".join(f"{length:,}" for length in draws.X.shape)
+    record |= {name: run[name] for name in ("kernel", "seed") if name in run}
+    if "warmup" in run:
+        thinned = f", every {run['thin']} iterations" if run.get("thin", 1) != 1 else ""
+        record["draws"] = f"{draws.draws:,} in each of {draws.chains} chains{thinned}, after {run['warmup']:,} of warm-up"
+    told = {"kernel", "seed", "warmup", "thin", "draws", "chains", "interrupted", "columns", "sampled"}
+    record |= {name.replace("_", " "): value for name, value in run.items() if name not in told}
+    return record
+
+
+def _points(
+    draws: Draws, labels: npt.NDArray[np.int32], columns: Sequence[str], rows: Sequence[str] | None
+) -> PointsPart:
+    doubt = np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
+    if draws.X.ndim != 2 or (sparse.issparse(draws.X) and min(draws.X.shape) < 3):
+        return PointsPart(labels, doubt, rows)
+    with warnings.catch_warnings():  # a column without a single entry has no mean; it is drawn as if at 0
+        warnings.simplefilter("ignore", RuntimeWarning)
+        place = plots.plane(draws.X, None if sparse.issparse(draws.X) else columns)
+    return PointsPart(labels, doubt, rows, place.points, place.axes, place.note)
+
+
+def _draws(draws: Draws) -> DrawsPart:
+    watched = quantities(draws)
+    if draws.draws < 4:
+        return DrawsPart(draws.n_clusters, watched)
+    measured = {name: rhat(trace) for name, trace in watched.items()}
+    return DrawsPart(draws.n_clusters, watched, measured, {name: ess_bulk(trace) for name, trace in watched.items()})
+
+
+def _tree(whole: npt.NDArray[np.float32], X: Any) -> TreePart | None:
+    """The posterior's tree; none for a single row."""
+    n = len(whole)
+    if n < 2:
+        return None
+    apart = np.maximum(1.0 - squareform(whole, checks=False).astype(np.float64), 0.0)
+    joins = linkage(apart + TIE * _distances(X), "average")
+    leaf = np.full(n, -1)
+    left, right = (np.concatenate([leaf, joins[:, side].astype(np.int64)]) for side in (0, 1))
+    size = np.concatenate([np.ones(n, dtype=np.int64), joins[:, 3].astype(np.int64)])
+    together = np.clip(1.0 - joins[:, 2], LEAST, 1.0 - LEAST)
+    log_d = np.concatenate([np.full(n, -np.inf), np.log1p(-together) - np.log(together)])
+    roots = np.array([2 * n - 2])
+    scale = plots.tree_heights(left, right, roots, size, log_d)
+    return TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks)
+
+
+def _distances(X: Any) -> FloatArray:
+    """Distances of all pairs of rows, at most 1: Euclidean on standardised columns, or on roots of shares for counts."""
+    if X.ndim != 2:
+        return np.zeros(X.shape[0] * (X.shape[0] - 1) // 2)
+    if sparse.issparse(X):
+        totals = np.maximum(np.asarray(X.sum(axis=1)).ravel(), 1.0)
+        roots = sparse.csr_array(sparse.diags_array(1.0 / totals) @ X).sqrt()
+        product = np.asarray((roots @ roots.T).todense())  # cosines of the roots: at most 1
+        return np.asarray(1.0 - np.minimum(squareform(product, checks=False), 1.0))
+    values = np.asarray(X, dtype=np.float64)
+    seen = ~np.isnan(values)
+    count = np.maximum(seen.sum(axis=0), 1)
+    mean = np.where(seen, values, 0.0).sum(axis=0) / count
+    Z = np.where(seen, values - mean, 0.0)
+    Z /= np.maximum(np.sqrt((Z**2).sum(axis=0) / count), np.finfo(np.float64).tiny)
+    distance = np.asarray(pdist(Z), dtype=np.float64)
+    return distance / max(float(distance.max(initial=0.0)), np.finfo(np.float64).tiny)
+
+
+def _similarity(
+    draws: Draws, whole: npt.NDArray[np.float32] | None, order: npt.NDArray[np.int64]
+) -> SimilarityPart:
+    """Co-clustering probabilities in blocks along `order`; without the whole matrix, from an even sample of rows."""
+    n = draws.n
+    if whole is not None:
+        return SimilarityPart(*plots.block_means(whole, order, BLOCKS), order)
+    edges = (np.arange(BLOCKS + 1) * n) // BLOCKS
+    places = (np.arange(SAMPLED_ROWS) * n) // SAMPLED_ROWS
+    rows = order[places]
+    starts = np.searchsorted(places, edges[:-1])
+    counts = np.diff(np.append(starts, SAMPLED_ROWS)).astype(np.float64)
+    sums = np.add.reduceat(similarity(draws.labels, rows=rows, columns=rows).astype(np.float64), starts, axis=0)
+    sums = np.add.reduceat(sums, starts, axis=1)
+    return SimilarityPart(sums / np.outer(counts, counts), edges, order)
+
+
+def _notes(draws: Draws) -> list[str]:
+    run: Mapping[str, Any] = draws.run
+    if not run.get("interrupted"):
+        return []
+    asked = run.get("draws")
+    wanted = f" of {asked:,}" if isinstance(asked, int) else ""
+    return [f"The run was stopped early: {draws.draws:,}{wanted} draws of each chain were kept."]
