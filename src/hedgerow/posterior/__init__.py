@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hedgerow.posterior.posterior import MapDraw, Posterior
+from hedgerow.posterior.posterior import MapDraw, Posterior, load
 from hedgerow.posterior.prediction import predictive
 from hedgerow.posterior.storage import MODEL_CLASSES
 
-__all__ = ["MODEL_CLASSES", "MapDraw", "Posterior", "predictive"]
+__all__ = ["MODEL_CLASSES", "MapDraw", "Posterior", "load", "predictive"]

@@ -45,7 +45,6 @@ def predictive(
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
     bound = model.likelihood.bind(_stack(draws.X, fresh))
     prior = model.prior.to_core(grouping)
-    values = model.prior.values()
     for chain, draw in _positions(draws, max_draws):
         state = {name: trace[chain, draw] for name, trace in draws.traces().items()}
         labels = np.ascontiguousarray(draws.labels[chain, draw])
@@ -55,7 +54,7 @@ def predictive(
             labels,
             prior,
             np.log(np.atleast_1d(state["u"])),
-            np.atleast_1d(np.asarray(state.get("alpha", values.get("alpha")), dtype=np.float64)),
+            np.atleast_1d(state["alpha"]),
             float(state["sigma"]),
             float(state["tau"]),
             float(state.get("theta", 0.0)),
@@ -126,7 +125,7 @@ def _model_of(draws: Draws) -> Mixture:
             "predict(...): the posterior must have its model. This one was loaded from a file that could not hold it: "
             "load it with load(path, model=...)."
         )
-    for name in ("u", "sigma", "tau"):
+    for name in ("u", "alpha", "sigma", "tau"):
         require(getattr(draws, name) is not None, "predict", name, None, "be among the traces of the posterior")
     return draws.model
 

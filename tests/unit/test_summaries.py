@@ -1,0 +1,399 @@
+"""Similarity, distances, point estimates, credible balls and cluster tables, against brute force and other libraries."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score, mutual_info_score
+
+from hedgerow.errors import MissingExtraError, ParameterError
+from hedgerow.summaries import (
+    Table,
+    ari,
+    binder,
+    canonical,
+    cluster_affinity,
+    cluster_table,
+    credible_ball,
+    distance,
+    point_estimate,
+    similarity,
+    uncertainty,
+    vi,
+)
+from hedgerow.summaries import coclustering as coclustering_module
+from hedgerow.summaries import estimate as estimate_module
+from hedgerow.summaries.counts import start_table
+from hedgerow.summaries.distances import joint_sums
+from hedgerow.summaries.search import descend
+
+LOSSES = ("vi", "binder", "omari")
+
+
+def all_partitions(n: int) -> np.ndarray:
+    grown = [[0]]
+    for _ in range(n - 1):
+        grown = [[*labels, k] for labels in grown for k in range(max(labels) + 2)]
+    return np.array(grown, dtype=np.int32)
+
+
+def noisy_draws(rng: np.random.Generator, draws: int, n: int, clusters: int, noise: float) -> np.ndarray:
+    stack = np.repeat(rng.integers(0, clusters, n)[None], draws, axis=0)
+    moved = rng.random((draws, n)) < noise
+    stack[moved] = rng.integers(0, clusters + 1, int(moved.sum()))
+    return stack
+
+
+def together(stack: np.ndarray) -> np.ndarray:
+    return np.mean(stack[:, :, None] == stack[:, None, :], axis=0)
+
+
+# similarity
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 8, 40, 400])
+def test_similarity_counts_pairs_whether_clusters_are_wide_or_narrow(clusters: int) -> None:
+    rng = np.random.default_rng(clusters)
+    stack = noisy_draws(rng, 25, 300, clusters, 0.2)
+    found = similarity(stack)
+    assert found.dtype == np.float32
+    assert np.allclose(found, together(stack), atol=1e-6)
+    assert np.array_equal(found, found.T)
+    rows, columns = rng.choice(300, 20), rng.choice(300, 30)
+    block = similarity(stack.reshape(5, 5, 300), rows=rows, columns=columns)
+    assert np.allclose(block, together(stack)[np.ix_(rows, columns)], atol=1e-6)
+
+
+def test_similarity_mixes_wide_and_narrow_clusters_in_one_draw() -> None:
+    rng = np.random.default_rng(5)
+    stack = np.where(rng.random((30, 400)) < 0.5, 0, rng.integers(1, 120, (30, 400)))
+    assert np.allclose(similarity(stack), together(stack), atol=1e-6)
+
+
+def test_similarity_in_several_blocks_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coclustering_module, "_BYTES", 1 << 16)
+    monkeypatch.setattr(coclustering_module, "_PAIRS", 64)
+    stack = noisy_draws(np.random.default_rng(6), 17, 150, 12, 0.5)
+    assert np.allclose(similarity(stack), together(stack), atol=1e-6)
+    assert np.allclose(similarity(stack, rows=[3, 4]), together(stack)[[3, 4]], atol=1e-6)
+
+
+def test_a_large_matrix_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = np.zeros((2, 20_001), dtype=np.int32)
+    with pytest.raises(ParameterError, match=r"at most 20000 points .*1\.6 GB.*rows=.*dense=True"):
+        similarity(stack)
+    assert similarity(stack, rows=[0, 20_000]).shape == (2, 20_001)
+    monkeypatch.setattr(coclustering_module, "_DENSE_LIMIT", 10)
+    small = np.arange(12)[None] // 4
+    with pytest.raises(ParameterError, match="dense=True"):
+        similarity(small)
+    assert np.array_equal(similarity(small, dense=True), together(small))
+
+
+def test_similarity_of_5000_points_in_time_and_memory() -> None:
+    """A tenth of the draws in a tenth of the limits (10 s, 1 GB beyond the draws themselves)."""
+    stack = canonical(noisy_draws(np.random.default_rng(7), 200, 5000, 40, 0.2))
+    tracemalloc.start()
+    clock = time.perf_counter()
+    similarity(stack)
+    seconds = time.perf_counter() - clock
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 700e6  # does not grow with the number of draws: they are worked on in blocks
+    assert seconds < 5  # a shared machine may be slow; one second is usual
+
+
+@pytest.mark.parametrize(("rows", "words"), [([9], "lie within"), ([[1]], "list of point"), ([0.5], "list of point")])
+def test_bad_rows_are_refused(rows: list[object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        similarity(np.zeros((2, 9), dtype=int), rows=rows)
+
+
+# distances
+
+
+@pytest.mark.parametrize(("n", "clusters"), [(1, 1), (2, 2), (7, 3), (60, 60), (500, 7), (300, 200)])
+def test_distances_agree_with_scikit_learn(n: int, clusters: int) -> None:
+    rng = np.random.default_rng(n)
+    for _ in range(5):
+        a, b = rng.integers(0, clusters, n), rng.integers(0, max(1, clusters // 2), n)
+        entropy = [-sum(p * np.log(p) for p in np.unique(x, return_counts=True)[1] / n) for x in (a, b)]
+        assert vi(a, b) == pytest.approx(sum(entropy) - 2 * mutual_info_score(a, b), abs=1e-9)
+        assert ari(a, b) == pytest.approx(adjusted_rand_score(a, b), abs=1e-10)
+        assert binder(a, b) == pytest.approx(np.mean((a[:, None] == a) != (b[:, None] == b)), abs=1e-12)
+
+
+def test_distances_of_stacks_are_tables() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 4, (2, 3, 20)), rng.integers(0, 5, (4, 20))
+    table = vi(a, b)
+    assert table.shape == (2, 3, 4)
+    assert table[1, 2, 3] == pytest.approx(vi(a[1, 2], b[3]))
+    assert vi(a[0, 0], b).shape == (4,)
+    assert np.ndim(vi(a[0, 0], b[0])) == 0
+
+
+def test_trivial_partitions_score_as_they_should() -> None:
+    one, apart = np.zeros(6, dtype=int), np.arange(6)
+    assert ari(one, one) == ari(apart, apart) == 1
+    assert ari(one, apart) == 0
+    assert vi(one, apart) == pytest.approx(np.log(6))
+    assert binder(one, apart) == pytest.approx(1 - 1 / 6)
+
+
+def test_joint_sums_by_tables_and_by_sorting_agree() -> None:
+    rng = np.random.default_rng(1)
+    f = np.arange(201.0) ** 2
+    for clusters in (3, 150):
+        partition = canonical(rng.integers(0, clusters, 200))
+        stack = canonical(rng.integers(0, clusters, (30, 200)))
+        by_hand = [f[np.unique(1000 * partition + row, return_counts=True)[1]].sum() for row in stack]
+        assert np.allclose(joint_sums(partition, stack, f), by_hand)
+
+
+def test_distances_refuse_what_does_not_match() -> None:
+    with pytest.raises(ParameterError, match=r"distance\(b=.*b must partition the 3 points of a"):
+        vi([0, 0, 1], [0, 1])
+    with pytest.raises(ParameterError, match="loss must be one of 'vi', 'binder', 'omari'"):
+        distance([0, 1], [0, 1], "mse")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="labels must be integers"):
+        vi([0.5, 1.0], [0, 1])
+
+
+# point estimates
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(8))
+def test_estimate_is_the_optimum_among_all_partitions_of_8(loss: str, seed: int) -> None:
+    rng = np.random.default_rng([seed, LOSSES.index(loss)])
+    stack = noisy_draws(rng, int(rng.integers(2, 40)), 8, int(rng.integers(1, 7)), float(rng.uniform(0.1, 1)))
+    every = all_partitions(8)
+    assert len(every) == 4140
+    best = distance(every, stack, loss).mean(axis=1).min()  # type: ignore[arg-type]
+    found = point_estimate(stack, loss)  # type: ignore[arg-type]
+    assert found.expected_loss == pytest.approx(best, abs=1e-9)
+    assert found.expected_loss == pytest.approx(float(np.mean(distance(found.labels, stack, loss))))  # type: ignore[arg-type]
+    assert found.n_clusters == found.labels.max() + 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_estimate_beats_every_draw_and_finds_the_planted_partition(loss: str) -> None:
+    rng = np.random.default_rng(2)
+    stack = noisy_draws(rng, 150, 600, 9, 0.15)
+    found = point_estimate(stack, loss, restarts=2)  # type: ignore[arg-type]
+    assert found.expected_loss < distance(stack, stack, loss).mean(axis=1).min()  # type: ignore[arg-type]
+    planted = np.array([np.bincount(column).argmax() for column in stack.T])
+    assert ari(found.labels, planted) > 0.99
+    assert point_estimate(stack, loss, restarts=2).expected_loss == found.expected_loss  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_no_single_move_improves_the_estimate(loss: str) -> None:
+    rng = np.random.default_rng(3)
+    stack = noisy_draws(rng, 40, 40, 5, 0.5)
+    found = point_estimate(stack, loss, restarts=2)  # type: ignore[arg-type]
+    for i, k in itertools.product(range(40), range(found.n_clusters + 1)):
+        moved = found.labels.copy()
+        moved[i] = k
+        assert np.mean(distance(moved, stack, loss)) >= found.expected_loss - 1e-9  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_scores_are_differences_of_the_expected_loss(loss: str) -> None:
+    """One by one, in chunks, and summed along moves: all three say what the definition says."""
+    rng = np.random.default_rng(4)
+    stack = canonical(np.vstack([noisy_draws(rng, 20, 30, 4, 0.5), np.arange(30)[None]]))  # singletons too
+    weights = rng.dirichlet(np.ones(21))
+    scale = {"vi": 30, "binder": 900, "omari": 1}[loss]
+    table = start_table(stack, weights, loss, 30)  # type: ignore[arg-type]
+    table.load(canonical(rng.integers(0, 4, 30)))
+    for _ in range(25):
+        table.leave_room()
+        i = int(rng.integers(30))
+        chunk = table.scores(np.arange(30))
+        single = table.score(i)
+        assert np.allclose(chunk[i], single)
+        expected = []
+        for k in range(table.width):
+            labels = table.labels.copy()
+            labels[i] = k
+            expected.append(scale * float(weights @ distance(labels, stack, loss)))  # type: ignore[arg-type]
+        assert np.allclose(single - single[0], np.array(expected) - expected[0], atol=1e-9)
+        to, before = int(rng.integers(table.width)), table.objective()
+        here = int(table.labels[i])
+        table.take_out(i)
+        table.place(i, to)
+        assert table.objective() - before == pytest.approx(expected[to] - expected[here], abs=1e-9)
+
+
+def test_estimate_of_draws_that_agree() -> None:
+    same = np.tile([0, 1, 0, 2], (50, 1))
+    for loss in LOSSES:
+        found = point_estimate(same, loss)  # type: ignore[arg-type]
+        assert found.expected_loss == pytest.approx(0, abs=1e-12)
+        assert found.labels.tolist() == [0, 1, 0, 2]
+    assert point_estimate(np.zeros((3, 1), dtype=int)).n_clusters == 1
+    assert point_estimate(np.tile(np.arange(30), (4, 1))).n_clusters == 30
+
+
+def test_draws_are_thinned_evenly_when_there_are_many() -> None:
+    stack = np.repeat([[0, 0, 1], [0, 1, 1]], [300, 100], axis=0)
+    thinned = point_estimate(stack, max_draws=8)
+    assert thinned.expected_loss == pytest.approx(2 / 8 * vi(stack[0], stack[-1]))
+    assert point_estimate(stack, max_draws=None).expected_loss == pytest.approx(0.25 * vi(stack[0], stack[-1]))
+
+
+def test_a_small_work_table_only_limits_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = noisy_draws(np.random.default_rng(8), 30, 60, 12, 0.1)
+    monkeypatch.setattr(estimate_module, "_WORK_BYTES", 12 * 30 * 13 * 4)  # about four columns
+    found = point_estimate(stack, "vi")
+    assert found.expected_loss <= vi(stack, stack).mean(axis=1).min() + 1e-12
+
+
+def test_search_improves_a_bad_start() -> None:
+    stack = canonical(noisy_draws(np.random.default_rng(9), 30, 80, 4, 0.1))
+    table = start_table(stack, np.full(30, 1 / 30), "vi", 80)
+    table.load(np.zeros(80, dtype=np.int32))
+    descend(table, np.random.default_rng(0))
+    assert vi(canonical(table.labels), stack).mean() < 0.8 * vi(np.zeros(80, dtype=int), stack).mean()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"restarts": 0}, r"point_estimate\(restarts=0\): restarts must be at least 1"),
+        ({"loss": "zero-one"}, r"point_estimate\(loss='zero-one'\): loss must be one of"),
+        ({"max_draws": 0}, r"max_draws must be at least 1 or None"),
+    ],
+)
+def test_bad_arguments_of_the_estimate(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        point_estimate(np.zeros((3, 4), dtype=int), **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("labels", [np.zeros((0, 4), dtype=int), np.zeros(4, dtype=int), np.array([["a", "b"]])])
+def test_labels_that_are_not_draws(labels: np.ndarray) -> None:
+    with pytest.raises(ParameterError, match=r"point_estimate\(labels="):
+        point_estimate(labels)
+
+
+def test_results_are_frozen() -> None:
+    found = point_estimate(np.zeros((3, 4), dtype=int))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.loss = "binder"  # type: ignore[misc]
+    assert "1 clusters of 4 points" in repr(found)
+
+
+# credible ball
+
+
+def test_ball_by_hand() -> None:
+    centre = np.array([0, 0, 0, 1, 1, 1])
+    near, few, many, far = [0, 0, 0, 1, 1, 2], [0] * 6, [0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 0, 1]
+    stack = np.array([centre] * 12 + [near] * 4 + [few] * 2 + [many] + [far])
+    order = np.argsort(vi(centre, np.array([centre, near, few, many, far])))
+    assert order.tolist() == [0, 1, 2, 3, 4]
+    ball = credible_ball(stack.reshape(2, 10, 6), centre, 0.9)
+    assert ball.radius == pytest.approx(float(vi(centre, few)))
+    assert ball.share == pytest.approx(0.9)
+    assert ball.inside.shape == ball.distances.shape == (2, 10)
+    assert ball.horizontal.tolist() == [few]
+    assert ball.upper.tolist() == [few]
+    assert ball.lower.tolist() == [near]
+    wide = credible_ball(stack, centre, 0.95)
+    assert wide.lower.tolist() == wide.horizontal.tolist() == [many]
+    assert "95% of the draws" in repr(wide)
+
+
+def test_ball_keeps_ties() -> None:
+    centre = np.array([0, 0, 1, 1])
+    stack = np.array([[0, 1, 2, 2], [0, 0, 1, 2], [0, 0, 1, 1]])
+    ball = credible_ball(stack, centre, 0.5)
+    assert ball.share == 1.0
+    assert sorted(map(tuple, ball.horizontal.tolist())) == [(0, 0, 1, 2), (0, 1, 2, 2)]
+    with pytest.raises(ParameterError, match="centre must be one partition of 4 points"):
+        credible_ball(stack, [0, 1])
+    with pytest.raises(ParameterError, match=r"prob must lie in \(0, 1\)"):
+        credible_ball(stack, centre, 1.5)
+
+
+# per-point uncertainty and cluster tables
+
+
+def test_uncertainty_by_hand() -> None:
+    stack = np.array([[0, 0, 0, 1, 2], [0, 0, 0, 1, 2], [0, 0, 1, 1, 2], [0, 0, 1, 1, 1]])
+    found = uncertainty(stack, [0, 0, 0, 1, 2])
+    assert found.doubt == pytest.approx([1 - (1 + 0.5) / 2, 1 - (1 + 0.5) / 2, 0.5, 1 - 0.5, 1 - 0.75])
+    # Point 2 keeps the company of {0, 1} half the time, of 3 half the time, of 4 a quarter of the time.
+    assert found.probability[2] == pytest.approx(0.5 / (0.5 + 0.5 + 0.25))
+    assert "5 points" in repr(found)
+    sure = uncertainty(stack[:1], stack[0])
+    assert sure.doubt == pytest.approx(np.zeros(5))
+    assert sure.probability == pytest.approx(np.ones(5))
+
+
+def test_cluster_table_of_dense_data() -> None:
+    rng = np.random.default_rng(0)
+    partition = np.repeat([0, 1, 2], [5, 20, 10])
+    X = rng.normal(size=(35, 3))
+    X[partition == 1, 2] += 10
+    X[0, 1] = np.nan
+    stack = np.tile(partition, (4, 1))
+    table = cluster_table(X, partition, stack, names=["a", "b", "c"], top=1)
+    assert table["cluster"].tolist() == [1, 2, 0]
+    assert table["size"].tolist() == [20, 10, 5]
+    assert table["share"].sum() == pytest.approx(1)
+    assert table["mean"][0] == pytest.approx(X[partition == 1].mean(axis=0))
+    assert table["spread"][2] == pytest.approx(np.nanstd(X[partition == 0], axis=0))
+    assert table["top"].tolist()[0] == "c"
+    assert table["stability"] == pytest.approx(np.ones(3))
+    text = str(table)
+    assert text.splitlines()[0] == "3 clusters of 35 points"
+    assert len(text.splitlines()) == 5
+    frame = table.to_pandas()
+    assert list(frame.columns[:5]) == ["cluster", "size", "share", "mean_a", "mean_b"]
+    assert frame.shape == (3, 11)
+
+
+def test_cluster_table_of_counts_names_the_words() -> None:
+    counts = np.repeat([[16, 4, 0, 0], [0, 4, 1, 15]], 3, axis=0)  # "and" is as common in both: it tells nothing
+    table = cluster_table(sparse.csr_matrix(counts), [0, 0, 0, 1, 1, 1], names=["oak", "and", "elm", "ash"], top=2)
+    assert table["top"].tolist() == ["oak", "ash, elm"]
+    assert table["mean"] == pytest.approx([counts[:3].sum() / 3, counts[3:].sum() / 3])
+    assert "stability" not in table
+    assert table.to_pandas().shape == (2, 6)
+
+
+def test_a_column_missing_throughout_a_cluster_has_no_mean_there() -> None:
+    X = np.array([[1.0, np.nan], [2.0, np.nan], [3.0, 4.0]])
+    table = cluster_table(X, [0, 0, 1])
+    assert np.isnan(table["mean"][0, 1])
+    assert table["top"].tolist() == ["x0", "x0"]
+
+
+def test_cluster_table_refuses_what_does_not_match() -> None:
+    with pytest.raises(ParameterError, match="partition must be one partition of 3 points"):
+        cluster_table(np.zeros((3, 2)), [0, 0])
+    with pytest.raises(ParameterError, match="names must name the 2 columns of X"):
+        cluster_table(np.zeros((3, 2)), [0, 0, 1], names=["a"])
+    with pytest.raises(ParameterError, match="partition must be one partition of 4 points"):
+        cluster_affinity(np.zeros((2, 4), dtype=int), [0, 1])
+
+
+def test_table_prints_and_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table({"name": np.array(["<b>", "c"]), "value": [1.5, -1577.5696]}, title="t", note="n")
+    assert str(table) == "t\nname    value\n<b>       1.5\nc     -1577.6\nn"
+    assert "&lt;b&gt;" in table._repr_html_()
+    with pytest.raises(ParameterError, match="columns must have equal lengths"):
+        Table({"a": [1], "b": [1, 2]})
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match="pip install pandas"):
+        table.to_pandas()
