@@ -14,6 +14,7 @@
 #include "arrays.hpp"
 #include "hedgerow/kernels/combine.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
+#include "hedgerow/kernels/published.hpp"
 #include "hedgerow/kernels/slice.hpp"
 #include "hedgerow/kernels/split_merge.hpp"
 #include "hedgerow/kernels/tree_guided.hpp"
@@ -262,6 +263,10 @@ void bind_chain(nb::module_& m) {
     if (parts.size() != weights.size()) throw std::invalid_argument("one weight per part is needed");
     return KernelFactory{"mix", [=] { return std::make_unique<Mix>(combine(parts, weights)); }};
   }, nb::arg("parts"), nb::arg("weights"));
+
+  m.def("tree_guided_published", [](int global_moves, int depth) {
+    return KernelFactory{"TreeGuidedPublished", [=] { return std::make_unique<Published>(global_moves, depth); }};
+  }, nb::arg("global_moves"), nb::arg("depth"));
 
   m.def("slice", [] { return KernelFactory{"Slice", [] { return std::make_unique<Slice>(); }}; });
 

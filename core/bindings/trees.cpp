@@ -130,6 +130,10 @@ static void bind_builder(nb::module_& m) {
         b.grow_incrementally(std::move(rows), insert_options(repair, insert, balance));
       }, nb::arg("repair") = "reinsert", nb::arg("insert") = "seq", nb::arg("balance") = true, nb::arg("order") = nb::none(),
          "One incremental pass from scratch.")
+      .def("revise", [](TreeBuilder& b, const std::string& repair) {
+        nb::gil_scoped_release release;
+        b.revise({}, insert_options(repair, "seq", true));
+      }, nb::arg("repair") = "reinsert", "Every row out and in again.")
       .def("join_roots", [](TreeBuilder& b) {
         nb::gil_scoped_release release;
         b.join_roots();

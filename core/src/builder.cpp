@@ -31,22 +31,37 @@ void TreeBuilder::grow_greedily() {
   bhc(forest_, false);
 }
 
-void TreeBuilder::grow_incrementally(std::vector<int> order, InsertOptions options) {
-  if (order.empty()) {
-    order.resize(likelihood_->rows());
-    std::iota(order.begin(), order.end(), 0);
-    for (std::size_t i = 0; i < order.size(); ++i)
-      std::swap(order[i], order[i + static_cast<std::size_t>(rng_.below(order.size() - i))]);
-  }
-  forest_.clear();
-  Inserter inserter(forest_, options);
-  for (int row : order) inserter.insert(~row);
+void TreeBuilder::shuffle(std::vector<int>& order) {
+  if (!order.empty()) return;
+  order.resize(likelihood_->rows());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    std::swap(order[i], order[i + static_cast<std::size_t>(rng_.below(order.size() - i))]);
+}
+
+void TreeBuilder::finish(Inserter& inserter, InsertOptions options) {
   if (options.top) return;
   if (!options.reinsert) {
     bhc(forest_, false);
   } else if (options.balance) {
     inserter.consolidate();
   }
+}
+
+void TreeBuilder::grow_incrementally(std::vector<int> order, InsertOptions options) {
+  shuffle(order);
+  forest_.clear();
+  Inserter inserter(forest_, options);
+  for (int row : order) inserter.insert(~row);
+  finish(inserter, options);
+}
+
+void TreeBuilder::revise(std::vector<int> order, InsertOptions options) {
+  shuffle(order);
+  Inserter inserter(forest_, options);
+  inserter.number_roots();
+  for (int row : order) inserter.reinsert(row);
+  finish(inserter, options);
 }
 
 void TreeBuilder::resample(bool u, bool hyper) {

@@ -215,6 +215,34 @@ void Forest::rotate(int c, Ref a, double log_like_pair) {
   refresh_slack(c);
 }
 
+Ref Forest::take_out(int row) {
+  const int p = leaf_parent_[row];
+  if (p < 0) {
+    remove_root(~p);
+    return kNoRef;
+  }
+  const Ref s = sibling(p, ~row);
+  splice(p, s);
+  int c = parent(s);
+  for (; c >= 0; c = inner_[c].parent) {
+    Inner& node = inner_[c];
+    if (!nodes_->remove(c, row)) {
+      fill(c, node.left);
+      put(c, node.right);
+    }
+    --node.size;
+    node.log_like = nodes_->log_marginal(c);
+    if (!plain_) {
+      const double* q = log_q(~row);
+      for (int r = 0; r < R_; ++r) log_q_[static_cast<std::size_t>(c) * R_ + r] -= q[r];
+      set_weight(c);
+    }
+    refresh_slack(c);
+  }
+  sync_root(~c);
+  return s;
+}
+
 void Forest::split(int c) {
   set_parent(inner_[c].left, kNoRef);
   set_parent(inner_[c].right, kNoRef);
@@ -328,6 +356,37 @@ int Forest::root_of(Ref a) const {
   return p == kNoRef ? -1 : ~p;
 }
 
+// out_[k] = log φ_h(row) − log d(root k, row).
+void Forest::scan(int row) {
+  const int k = roots();
+  double* out = out_.data();
+  evaluations_ += k;
+  panel_->log_predictive_front(row, k, out);
+  if (plain_) {
+    for (int j = 0; j < k; ++j) out[j] += base_[j];
+  } else {
+    simd().mixed_weights(mixing_.data(), scale_.data(), k, stride_, R_, measure_.join_rate_row(group(row)), out);
+  }
+}
+
+int Forest::nearest_again(int row, int own, double* log_d) {
+  scan(row);
+  const Ref root = roots_[own];
+  const int m = size(root);
+  double weight_step;
+  if (plain_) {
+    weight_step = measure_.log_kappa(m) - measure_.log_kappa(m - 1);
+  } else {
+    std::vector<double> without(log_q(root), log_q(root) + R_);
+    for (int r = 0; r < R_; ++r) without[r] -= measure_.lq(group(row), r);
+    weight_step = weight(root) - measure_.log_weight(m - 1, without.data());
+  }
+  out_[own] = weight_step - slack(root) + nodes_->log_predictive_without(row, root);
+  const int best = static_cast<int>(std::max_element(out_.data(), out_.data() + roots()) - out_.data());
+  *log_d = phi_h(~row) - out_[best];
+  return best;
+}
+
 int Forest::nearest(Ref x, double* log_d) {
   const int k = roots();
   *log_d = kInf;
@@ -346,18 +405,13 @@ int Forest::nearest(Ref x, double* log_d) {
   }
   if (k == 0) return -1;
   double* out = out_.data();
-  evaluations_ += k;
   if (x < 0) {
-    panel_->log_predictive_front(~x, k, out);
-    if (plain_) {
-      for (int j = 0; j < k; ++j) out[j] += base_[j];
-    } else {
-      simd().mixed_weights(mixing_.data(), scale_.data(), k, stride_, R_, measure_.join_rate_row(group(~x)), out);
-    }
+    scan(~x);
     best = static_cast<int>(std::max_element(out, out + k) - out);
     *log_d = phi_h(x) - out[best];
     return best;
   }
+  evaluations_ += k;
   panel_->load(k, *nodes_, x);
   panel_->log_marginal_merged(k, front_.data(), k, out);
   const double phi_x = phi_t(x);

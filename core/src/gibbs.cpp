@@ -69,41 +69,51 @@ double JoinWeights::own(int row) const {
   return measure_->log_weight(m, partition_->log_q(c)) - measure_->log_weight(m - 1, without.data());
 }
 
-void Gibbs::sweep(State& state, const int* rows, int count) {
+void Gibbs::begin(State& state) {
+  drawn_bases_ = explicit_bases_ && state.measure.bases() > 1;
+  if (drawn_bases_) bases_ = state.measure.draw_bases(state.rng, state.partition.sizes(), state.partition.log_q());
+  weights_.reset(state.measure, state.partition, drawn_bases_ ? &bases_ : nullptr);
+}
+
+int Gibbs::draw(State& state, int row) {
   Partition& partition = state.partition;
   Statistics& statistics = partition.statistics();
-  const std::vector<double>& log_single = partition.likelihood().log_single();
-  const bool explicit_bases = explicit_bases_ && state.measure.bases() > 1;
-  if (explicit_bases) bases_ = state.measure.draw_bases(state.rng, partition.sizes(), partition.log_q());
-  weights_.reset(state.measure, partition, explicit_bases ? &bases_ : nullptr);
-  for (int i = 0; i < count; ++i) {
-    const int row = rows[i];
-    const int own = partition.label(row);
-    const int k = partition.clusters();
-    const int t = partition.group(row);
-    if (static_cast<int>(log_weight_.size()) < padded(k + 1)) log_weight_.resize(2 * padded(k + 1));
-    double* w = log_weight_.data();
-    statistics.log_predictive_front(row, k, w);
-    weights_.add_to(t, w);
-    w[own] = partition.size(own) == 1 ? -kInf : weights_.own(row) + statistics.log_predictive_without(row, own);
-    w[k] = state.measure.log_new(t) + log_single[row];
-    const double total = simd().softmax(w, k + 1);
-    const int chosen = draw_index(state.rng, w, k + 1, total);
-    if (chosen == own) continue;
-    if (chosen == k && partition.size(own) == 1) {  // it stays alone, perhaps from another basis measure
-      if (!explicit_bases) continue;
+  const int own = partition.label(row), k = partition.clusters(), t = partition.group(row);
+  if (static_cast<int>(log_weight_.size()) < padded(k + 1)) log_weight_.resize(2 * padded(k + 1));
+  double* w = log_weight_.data();
+  statistics.log_predictive_front(row, k, w);
+  weights_.add_to(t, w);
+  w[own] = partition.size(own) == 1 ? -kInf : weights_.own(row) + statistics.log_predictive_without(row, own);
+  w[k] = state.measure.log_new(t) + partition.likelihood().log_single()[row];
+  const double total = simd().softmax(w, k + 1);
+  const int chosen = draw_index(state.rng, w, k + 1, total);
+  if (chosen == k && partition.size(own) == 1) {  // it stays alone, perhaps from another basis measure
+    if (drawn_bases_) {
       bases_[own] = draw_basis(state, t);
       weights_.follow({own, own, false});
-      continue;
     }
-    moved_ += 1.0;
-    if (explicit_bases && chosen == k) bases_.push_back(draw_basis(state, t));
-    const Partition::Moved moved = partition.move(row, chosen);
-    if (explicit_bases && moved.vanished) {
-      bases_[moved.from] = bases_.back();
-      bases_.pop_back();
-    }
-    weights_.follow(moved);
+    return own;
+  }
+  if (drawn_bases_ && chosen == k) bases_.push_back(draw_basis(state, t));
+  return chosen;
+}
+
+Partition::Moved Gibbs::move(State& state, int row, int chosen) {
+  moved_ += 1.0;
+  const Partition::Moved moved = state.partition.move(row, chosen);
+  if (drawn_bases_ && moved.vanished) {
+    bases_[moved.from] = bases_.back();
+    bases_.pop_back();
+  }
+  weights_.follow(moved);
+  return moved;
+}
+
+void Gibbs::sweep(State& state, const int* rows, int count) {
+  begin(state);
+  for (int i = 0; i < count; ++i) {
+    const int chosen = draw(state, rows[i]);
+    if (chosen != state.partition.label(rows[i])) move(state, rows[i], chosen);
   }
 }
 

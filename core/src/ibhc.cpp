@@ -67,7 +67,11 @@ void Inserter::seq_insert(int k, Ref x, double log_phi_joined, bool repair) {
     f_.sync_root(k, added);
     return;
   }
-  const int tag = f_.tag(k);
+  mend(k, pieces, f_.tag(k), repair);
+}
+
+// Root k has fallen into pieces: back in with them, or make roots of them.
+void Inserter::mend(int k, std::vector<Ref>& pieces, int tag, bool repair) {
   f_.remove_root(k);
   if (options_.balance || witness_ != nullptr)
     std::stable_sort(pieces.begin(), pieces.end(), [&](Ref a, Ref b) { return f_.size(a) > f_.size(b); });
@@ -83,8 +87,26 @@ void Inserter::seq_insert(int k, Ref x, double log_phi_joined, bool repair) {
   }
 }
 
-// Puts x somewhere below (or beside) c and returns the new pair; `free`: no place here changes φ_t of the root.
-int Inserter::descend(Ref c, Ref x, bool free, double log_phi_joined) {
+void Inserter::number_roots() {
+  for (int k = 0; k < f_.roots(); ++k) f_.set_tag(k, k);
+  next_tag_ = f_.roots();
+}
+
+void Inserter::reinsert(int row) {
+  const int own = f_.root_of(~row), before = f_.tag(own);
+  static const bool lazy = getenv("LAZY") != nullptr;
+  if (lazy && f_.adjacency() == nullptr && f_.size(f_.root(own)) > 1) {
+    double log_d;
+    if (f_.nearest_again(row, own, &log_d) == own && log_d <= 0.0) return;
+  }
+  const Ref s = f_.take_out(row);
+  insert(~row, s == kNoRef ? before : -1, before, true);
+}
+
+// Puts x somewhere below (or beside) c and returns the new pair. `again`: x was taken from here to be placed better, so no
+// place here changes φ_t of the root, and nothing else is disturbed for it.
+int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
+  bool free = again;
   const double phi_x = f_.phi_t(x);
   const int size_x = f_.size(x);
   while (f_.splittable(c) && !options_.top) {
@@ -109,7 +131,7 @@ int Inserter::descend(Ref c, Ref x, bool free, double log_phi_joined) {
       const int whole = f_.size(c);
       if (whole >= kSmall) {
         const Ref big = to_left ? l : r, small = to_left ? r : l;
-        if (f_.size(big) > kShare * whole && d_c < kHair) {
+        if (!again && f_.size(big) > kShare * whole && d_c < kHair) {
           // A lopsided node that means nothing: its small side goes in again, from here.
           const int anchor = f_.parent(c);
           const bool is_left = anchor >= 0 && f_.left(anchor) == c;
@@ -224,27 +246,22 @@ bool Inserter::cut_at_lowest(int k, int from, std::vector<Ref>& pieces) {
 }
 
 void Inserter::consolidate() {
-  for (bool again = true; again;) {
-    again = false;
-    // Smallest first: a small tree goes into a larger one more cheaply, and more often.
-    std::vector<std::pair<int, int>> due;
-    for (int k = 0; k < f_.roots(); ++k) {
-      const int tag = f_.tag(k), size = f_.size(f_.root(k));
-      if (tag >= static_cast<int>(compared_.size())) compared_.resize(2 * tag + 8, 0);
-      if (size >= compared_[tag] + (compared_[tag] + 1) / 2) due.emplace_back(size, tag);
-    }
-    std::sort(due.begin(), due.end());
-    for (const auto& [size, tag] : due) {
-      int k = 0;
-      while (k < f_.roots() && f_.tag(k) != tag) ++k;
-      if (k == f_.roots() || f_.roots() == 1) continue;
-      const Ref x = f_.root(k);
-      compared_[tag] = f_.size(x);
-      const int before = f_.roots();
-      f_.remove_root(k);
-      insert(x, tag, tag, true);
-      if (f_.roots() < before) again = true;
-    }
+  // Smallest first: a small tree goes into a larger one more cheaply, and more often.
+  std::vector<std::pair<int, int>> due;
+  for (int k = 0; k < f_.roots(); ++k) {
+    const int tag = f_.tag(k), size = f_.size(f_.root(k));
+    if (tag >= static_cast<int>(compared_.size())) compared_.resize(2 * tag + 8, 0);
+    if (size >= compared_[tag] + (compared_[tag] + 1) / 2) due.emplace_back(size, tag);
+  }
+  std::sort(due.begin(), due.end());
+  for (const auto& [size, tag] : due) {
+    int k = 0;
+    while (k < f_.roots() && f_.tag(k) != tag) ++k;
+    if (k == f_.roots() || f_.roots() == 1) continue;
+    const Ref x = f_.root(k);
+    compared_[tag] = f_.size(x);
+    f_.remove_root(k);
+    insert(x, tag, tag, false);
   }
 }
 

@@ -17,6 +17,8 @@
 
 using namespace hedgerow;
 
+int statistics_tests();  // statistics.cpp
+
 static int failures = 0;
 
 static void expect(bool ok, const char* what, double value) {
@@ -159,6 +161,7 @@ int main() {
   log_gamma();
   drift(1000000);
   kernels();
+  failures += statistics_tests();
   std::printf("%d failed\n", failures);
   return failures != 0;
 }

@@ -14,6 +14,8 @@ class TreeBuilder {
   // From scratch: greedily, or over the rows in an order (empty: a random one).
   void grow_greedily();
   void grow_incrementally(std::vector<int> order, InsertOptions options);
+  // Every row of the forest out and in again.
+  void revise(std::vector<int> order, InsertOptions options);
   // The roots of the forest joined, past d = 1, into one tree; with connectivity, as far as they touch.
   void join_roots() { bhc(forest_, true); }
 
@@ -26,6 +28,9 @@ class TreeBuilder {
   const Likelihood& likelihood() const { return *likelihood_; }
 
  private:
+  void shuffle(std::vector<int>& order);
+  void finish(Inserter& inserter, InsertOptions options);
+
   std::shared_ptr<const Likelihood> likelihood_;
   Measure measure_;
   Adjacency adjacency_;

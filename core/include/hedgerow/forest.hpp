@@ -71,6 +71,9 @@ class Forest {
   void splice(int c, Ref keep);
   // p = (c, s), c = (a, b) becomes p = ((s, a), b), with c standing for the new pair.
   void rotate(int c, Ref a, double log_like_pair);
+  // Takes one row out of the forest; what is left of its tree keeps its shape. Returns its former sibling, kNoRef when the
+  // row was a root of its own.
+  Ref take_out(int row);
   // Takes a tree apart: its two children become detached.
   void split(int c);
   // c forgets its children and stays as a leaf with its statistics; their rows are appended to `rows`, summary leaves that
@@ -90,6 +93,8 @@ class Forest {
 
   // Root of least d to the detached tree x, -1 when there is none (or none touches x); its log d.
   int nearest(Ref x, double* log_d);
+  // The same for a row inside root `own`, as if it had left it: the root it would go to.
+  int nearest_again(int row, int own, double* log_d);
   // log p(X_root ∪ X_x) of roots 0..k-1 (the entry of x itself, if it is a root, is meaningless); out padded to 8.
   void joint_front(Ref x, int k, double* out);
 
@@ -140,6 +145,7 @@ class Forest {
   void put(int slot, Ref a);   // statistics of a added to a slot
   const double* log_q(Ref a) const;
   void load_weights(int k);
+  void scan(int row);
   void reserve_roots(int k);
   bool stamped(Ref a) const { return stamp_of(a) == stamp_; }
   unsigned stamp_of(Ref a) const { return a >= 0 ? inner_stamp_[a] : leaf_stamp_[~a]; }

@@ -36,6 +36,10 @@ class Inserter {
 
   // A detached leaf or tree goes to the root of least d, or becomes a root when that d > 1.
   void insert(Ref x);
+  // Fresh tags for the roots that are there.
+  void number_roots();
+  // A row that is in the forest goes out and in again.
+  void reinsert(int row);
   // Roots that have grown by half since they were last compared with the others go in again as trees.
   void consolidate();
 
@@ -47,7 +51,8 @@ class Inserter {
   };
   void insert(Ref x, int tag, int from, bool repair);
   void seq_insert(int k, Ref x, double log_phi_joined, bool repair);
-  int descend(Ref c, Ref x, bool free, double log_phi_joined);
+  void mend(int k, std::vector<Ref>& pieces, int tag, bool repair);
+  int descend(Ref c, Ref x, bool again, double log_phi_joined);
   void reinsert_pending();
   void refresh_up(int c);
   void lift_up(int c);

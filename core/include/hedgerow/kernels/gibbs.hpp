@@ -19,12 +19,17 @@ class Gibbs final : public Kernel {
 
   // Resamples the given rows in the given order; other kernels use this too.
   void sweep(State& state, const int* rows, int count);
+  // The same in pieces, for kernels that keep something of their own in step: begin once, then draw a cluster for a row
+  // (clusters() for a new one; its own when it stays) and move it there.
+  void begin(State& state);
+  int draw(State& state, int row);
+  Partition::Moved move(State& state, int row, int chosen);
 
  private:
   int draw_basis(State& state, int t) const;
 
   int subset_;
-  bool explicit_bases_;
+  bool explicit_bases_, drawn_bases_ = false;
   std::vector<int> bases_;
   double moved_ = 0.0;
   JoinWeights weights_;

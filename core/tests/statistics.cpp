@@ -1,0 +1,189 @@
+// Every door of Statistics says the same: batched and single predictives, differences of marginals, merges, copies, files.
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/likelihoods/categorical.hpp"
+#include "hedgerow/likelihoods/gaussian_diagonal.hpp"
+#include "hedgerow/likelihoods/poisson.hpp"
+#include "hedgerow/likelihoods/product.hpp"
+#include "hedgerow/special.hpp"
+
+using namespace hedgerow;
+
+int statistics_tests();
+
+namespace {
+
+using Make = std::function<std::shared_ptr<Likelihood>(int first, int n)>;  // rows first..first+n-1 of one data set
+
+double difference(double a, double b) { return std::abs(a - b) / (1.0 + 1e-2 * std::abs(b)); }
+
+// Slots filled by moves, merges, copies and loads against slots filled afresh.
+double doors(const Likelihood& likelihood, Rng& rng) {
+  const int n = likelihood.rows(), k = 5;
+  auto kept = likelihood.statistics(Layout::clusters), fresh = likelihood.statistics(Layout::nodes);
+  auto elsewhere = likelihood.statistics(Layout::nodes);
+  kept->reserve(k + 1);
+  fresh->reserve(k + 2);
+  elsewhere->reserve(2);
+  std::vector<int> label(n);
+  for (int i = 0; i < n; ++i) kept->add(label[i] = rng.index(k), i);
+  for (int m = 0; m < 5 * n; ++m) {
+    const int row = rng.index(n), to = rng.index(k);
+    if (!kept->remove(label[row], row)) {
+      kept->clear(label[row]);
+      for (int i = 0; i < n; ++i)
+        if (i != row && label[i] == label[row]) kept->add(label[row], i);
+    }
+    kept->add(label[row] = to, row);
+  }
+  for (int i = 0; i < n; ++i) fresh->add(label[i], i);
+  double worst = 0.0;
+  AlignedVector<double> out(padded(k + 1));
+  std::vector<int> others{0, 1, 2, 3};
+  kept->log_marginal_merged(4, others.data(), 4, out.data());
+  for (int c = 0; c < k; ++c) {
+    worst = std::max(worst, difference(kept->log_marginal(c), fresh->log_marginal(c)));
+    if (c == 4) continue;
+    fresh->copy(k, c);
+    fresh->merge(k, 4);
+    worst = std::max(worst, difference(out[c], fresh->log_marginal(k)));
+  }
+  for (int i = 0; i < n; ++i) {
+    kept->log_predictive_front(i, k, out.data());
+    for (int c = 0; c < k; ++c) {
+      if (c == label[i]) {
+        worst = std::max(worst, difference(kept->log_predictive_without(i, c), fresh->log_predictive_without(i, c)));
+        continue;
+      }
+      worst = std::max(worst, difference(out[c], fresh->log_predictive(i, c)));
+      fresh->copy(k, c);
+      fresh->add(k, i);
+      worst = std::max(worst, difference(out[c], fresh->log_marginal(k) - fresh->log_marginal(c)));
+      worst = std::max(worst, difference(out[c], fresh->log_predictive_without(i, k)));
+    }
+    kept->clear(k);
+    worst = std::max(worst, difference(likelihood.log_single()[i], kept->log_predictive(i, k)));
+  }
+  elsewhere->load(0, *kept, 2);
+  std::vector<double> packed;
+  kept->pack(3, packed);
+  elsewhere->unpack(1, packed.data(), packed.size());
+  worst = std::max(worst, difference(elsewhere->log_marginal(0), kept->log_marginal(2)));
+  worst = std::max(worst, difference(elsewhere->log_marginal(1), kept->log_marginal(3)));
+  bool refused = false;
+  try {
+    elsewhere->unpack(1, packed.data(), packed.size() - 1);
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  return refused ? worst : kInf;
+}
+
+// Rows taken in, at the end and in place of others, are as if they had been there from the start.
+double taking(const Make& make, int n) {
+  const int half = n / 2;
+  auto whole = make(0, n), grown = make(0, half), rest = make(half, n - half), first = make(half, 1);
+  auto statistics = grown->statistics(Layout::clusters);
+  statistics->reserve(2);
+  for (int i = 1; i < half; ++i) statistics->add(i % 2, i);
+  std::vector<int> to(n - half);
+  for (int i = 0; i < n - half; ++i) to[i] = half + i;
+  grown->take(*rest, to.data());
+  const int replaced = 0;
+  grown->take(*first, &replaced);
+  double worst = grown->rows() == n ? 0.0 : kInf, out[8], expected[8];
+  auto fresh = whole->statistics(Layout::clusters);
+  fresh->reserve(2);
+  for (int i = 1; i < half; ++i) fresh->add(i % 2, i);
+  for (int i = half; i < n; ++i) {
+    worst = std::max(worst, difference(grown->log_single()[i], whole->log_single()[i]));
+    statistics->log_predictive_front(i, 2, out);
+    fresh->log_predictive_front(i, 2, expected);
+    worst = std::max({worst, difference(out[0], expected[0]), difference(out[1], expected[1])});
+    statistics->add(i % 2, i);
+    fresh->add(i % 2, i);
+  }
+  statistics->add(0, 0);
+  fresh->add(0, half);
+  return std::max({worst, difference(statistics->log_marginal(0), fresh->log_marginal(0)),
+                   difference(grown->log_single()[0], whole->log_single()[half])});
+}
+
+// The mean density of a row over drawn atoms is its predictive: the distance in standard errors.
+double atoms(const Likelihood& likelihood, Rng& rng) {
+  auto statistics = likelihood.statistics(Layout::clusters);
+  statistics->reserve(1);
+  for (int i = 1; i < likelihood.rows(); i += 2) statistics->add(0, i);
+  std::vector<double> atom(statistics->atom_size());
+  double mean = 0.0, square = 0.0;
+  const int draws = 4000;
+  for (int i = 0; i < draws; ++i) {
+    statistics->draw_atom(0, rng, atom.data());
+    const double ratio = std::exp(statistics->log_density(0, atom.data()) - statistics->log_predictive(0, 0));
+    mean += ratio / draws;
+    square += ratio * ratio / draws;
+  }
+  return std::abs(mean - 1.0) / std::sqrt((square - mean * mean) / draws + 1e-12);
+}
+
+struct Case {
+  std::string name;
+  Make make;
+};
+
+std::vector<Case> cases(int n, Rng& rng) {
+  const int d = 4;
+  const std::vector<std::int32_t> levels{2, 3, 1, 6};
+  std::vector<double> beta(12), a{0.3, 1.0, 1.0, 2.5}, b{0.1, 2.0, 0.5, 0.5}, mean(d, 0.0), half(d, 0.5);
+  for (double& v : beta) v = 0.05 + rng.uniform();
+  auto codes = std::make_shared<std::vector<std::int32_t>>(n * d);
+  auto gaps = std::make_shared<std::vector<std::int32_t>>(n * d);
+  auto small = std::make_shared<std::vector<double>>(n * d);
+  auto large = std::make_shared<std::vector<double>>(n * d);
+  auto real = std::make_shared<std::vector<double>>(n * d);
+  for (int i = 0; i < n * d; ++i) {
+    (*codes)[i] = rng.index(levels[i % d]);
+    (*gaps)[i] = i >= n && rng.uniform() < 0.3 ? -1 : (*codes)[i];  // none among the first rows: gaps appear later
+    (*small)[i] = std::floor(rng.gamma(0.5, 0.2));
+    (*large)[i] = rng.uniform() < 0.2 ? std::nan("") : std::floor(rng.gamma(1.0, 1e-5));
+    (*real)[i] = rng.normal();
+  }
+  const auto at = [d](const auto& data, int first) { return data->data() + static_cast<std::size_t>(first) * d; };
+  const Make plain = [=](int first, int m) { return std::make_shared<Categorical>(at(codes, first), m, d, levels.data(), beta.data()); };
+  const Make holes = [=](int first, int m) { return std::make_shared<Categorical>(at(gaps, first), m, d, levels.data(), beta.data()); };
+  const Make few = [=](int first, int m) { return std::make_shared<Poisson>(at(small, first), m, d, a.data(), b.data()); };
+  const Make many = [=](int first, int m) { return std::make_shared<Poisson>(at(large, first), m, d, a.data(), b.data()); };
+  const Make product = [=](int first, int m) {
+    auto diagonal = std::make_shared<GaussianDiagonal>(at(real, first), m, d, mean.data(), half.data(), a.data(), b.data());
+    return std::make_shared<Product>(std::vector<std::shared_ptr<Likelihood>>{holes(first, m), few(first, m), diagonal});
+  };
+  return {{"Categorical", plain}, {"Categorical with gaps", holes}, {"Poisson", few}, {"Poisson, large, with gaps", many}, {"Product", product}};
+}
+
+}  // namespace
+
+int statistics_tests() {
+  int failures = 0;
+  const auto expect = [&failures](bool ok, const std::string& what, double value) {
+    std::printf("%s  %s (%.3g)\n", ok ? "ok  " : "FAIL", what.c_str(), value);
+    failures += !ok;
+  };
+  Rng rng(7);
+  const int n = 60;
+  for (const Case& c : cases(n, rng)) {
+    auto likelihood = c.make(0, n);
+    const double worst = doors(*likelihood, rng);
+    expect(worst < 1e-8, "doors of " + c.name, worst);
+    const double taken = taking(c.make, n);
+    expect(taken < 1e-8, "rows taken in by " + c.name, taken);
+    const double score = atoms(*likelihood, rng);
+    expect(score < 5.0, "atoms of " + c.name, score);
+  }
+  return failures;
+}
