@@ -2,7 +2,8 @@
 
 The tree shown is that of the posterior itself: average linkage on the probability of being apart, so that a join stands
 where the two branches share a cluster with the mean probability s, and d = (1 - s)/s. The cut at d = 1 joins what is
-together in more than half of the draws. Among rows that are always together, distance in the data decides.
+together in more than half of the draws. Inside branches that are firmly together the probabilities say little more than
+noise, and what is near in the data is joined first (Ward).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import pdist, squareform
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
 
 from hedgerow import plots
 from hedgerow.errors import require
@@ -41,7 +42,8 @@ __all__ = ["column_names", "findings", "payload_of", "run_record"]
 LARGEST_TREE = 5_000  # rows; linkage holds all pairs
 SAMPLED_ROWS = 3_000  # of the similarity, beyond that
 BLOCKS = 300
-TIE = 1e-4  # how much the distance in the data counts against the probability of being apart
+FIRM = 0.8  # branches whose rows share a cluster this probably are ordered inside by distance in the data
+SKETCH = 200  # dimensions in which distances between rows of many counts are taken
 LEAST = 1e-6  # of a probability, so that log d stays finite
 
 LOSSES = {
@@ -56,7 +58,7 @@ def payload_of(
 ) -> ReportPayload:
     """Everything that a report on a posterior shows; `found` is the clustering that it speaks of."""
     labels = found.labels
-    whole = similarity(draws.labels) if draws.n <= LARGEST_TREE else None
+    whole = similarity(draws.labels).astype(np.float64) if draws.n <= LARGEST_TREE else None
     tree = None if whole is None else _tree(whole, draws.X)
     order = np.argsort(labels, kind="stable") if tree is None else plots.leaf_order(tree.left, tree.right, tree.roots)
     width = draws.X.shape[1] if draws.X.ndim == 2 else 0
@@ -127,44 +129,81 @@ def _draws(draws: Draws) -> DrawsPart:
     return DrawsPart(draws.n_clusters, watched, measured, {name: ess_bulk(trace) for name, trace in watched.items()})
 
 
-def _tree(whole: npt.NDArray[np.float32], X: Any) -> TreePart | None:
+def _tree(whole: FloatArray, X: Any) -> TreePart | None:
     """The posterior's tree; none for a single row."""
     n = len(whole)
     if n < 2:
         return None
-    apart = np.maximum(1.0 - squareform(whole, checks=False).astype(np.float64), 0.0)
-    joins = linkage(apart + TIE * _distances(X), "average")
+    joins = linkage(squareform(np.maximum(1.0 - whole, 0.0), checks=False), "average")
+    children, together = _with_inner_trees(joins, whole, X)
     leaf = np.full(n, -1)
-    left, right = (np.concatenate([leaf, joins[:, side].astype(np.int64)]) for side in (0, 1))
-    size = np.concatenate([np.ones(n, dtype=np.int64), joins[:, 3].astype(np.int64)])
-    together = np.clip(1.0 - joins[:, 2], LEAST, 1.0 - LEAST)
+    left, right = (np.concatenate([leaf, children[:, side]]) for side in (0, 1))
+    size = np.ones(2 * n - 1, dtype=np.int64)
+    for node in range(n, 2 * n - 1):
+        size[node] = size[left[node]] + size[right[node]]
+    together = np.clip(together, LEAST, 1.0 - LEAST)
     log_d = np.concatenate([np.full(n, -np.inf), np.log1p(-together) - np.log(together)])
     roots = np.array([2 * n - 2])
     scale = plots.tree_heights(left, right, roots, size, log_d)
     return TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks)
 
 
-def _distances(X: Any) -> FloatArray:
-    """Distances of all pairs of rows, at most 1: Euclidean on standardised columns, or on roots of shares for counts."""
-    if X.ndim != 2:
-        return np.zeros(X.shape[0] * (X.shape[0] - 1) // 2)
+def _with_inner_trees(joins: FloatArray, whole: FloatArray, X: Any) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Children (n - 1, 2) and mean similarity (n - 1,) of all joins, firm branches rebuilt by distance in the data.
+
+    Joins come bottom up: those inside firm branches first, then the upper ones of `joins` in their order.
+    """
+    n = len(whole)
+    places = _places(X)
+    firm = fcluster(joins, 1.0 - FIRM, "distance") - 1
+    children: list[tuple[int, int]] = []
+    together: list[float] = []
+    top = np.arange(n)  # of the branch of every row, so far
+    for block in np.split(np.argsort(firm, kind="stable"), np.cumsum(np.bincount(firm))[:-1]):
+        if len(block) < 2:
+            continue
+        near = whole[np.ix_(block, block)]
+        branches = [np.array([i]) for i in range(len(block))]
+        nodes = [int(row) for row in block]
+        for a, b in linkage(places[block], "ward")[:, :2].astype(np.int64):
+            children.append((nodes[a], nodes[b]))
+            together.append(float(near[np.ix_(branches[a], branches[b])].mean()))
+            branches.append(np.concatenate([branches[a], branches[b]]))
+            nodes.append(n + len(children) - 1)
+        top[block] = nodes[-1]
+    number = np.arange(2 * n - 1)  # of the nodes of `joins`, in the new tree
+    first = np.arange(2 * n - 1)  # a row below each
+    for i, (a, b, height, _) in enumerate(joins):
+        first[n + i] = first[int(a)]
+        if height > 1.0 - FIRM:
+            pair = [int(top[first[c]]) if c < n or joins[c - n, 2] <= 1.0 - FIRM else int(number[c]) for c in (int(a), int(b))]
+            children.append((pair[0], pair[1]))
+            together.append(1.0 - float(height))
+            number[n + i] = n + len(children) - 1
+    return np.array(children, dtype=np.int64), np.array(together)
+
+
+def _places(X: Any) -> FloatArray:
+    """Rows as points whose distances mean something: standardised columns, or roots of the shares of counts."""
     if sparse.issparse(X):
         totals = np.maximum(np.asarray(X.sum(axis=1)).ravel(), 1.0)
         roots = sparse.csr_array(sparse.diags_array(1.0 / totals) @ X).sqrt()
-        product = np.asarray((roots @ roots.T).todense())  # cosines of the roots: at most 1
-        return np.asarray(1.0 - np.minimum(squareform(product, checks=False), 1.0))
+        if roots.shape[1] <= SKETCH:
+            return np.asarray(roots.todense())
+        turn = np.random.default_rng(0).standard_normal((roots.shape[1], SKETCH)) / np.sqrt(SKETCH)
+        return np.asarray(roots @ turn)  # distances to within a tenth, without a dense copy
+    if X.ndim != 2:
+        return np.zeros((X.shape[0], 1))
     values = np.asarray(X, dtype=np.float64)
     seen = ~np.isnan(values)
     count = np.maximum(seen.sum(axis=0), 1)
-    mean = np.where(seen, values, 0.0).sum(axis=0) / count
-    Z = np.where(seen, values - mean, 0.0)
-    Z /= np.maximum(np.sqrt((Z**2).sum(axis=0) / count), np.finfo(np.float64).tiny)
-    distance = np.asarray(pdist(Z), dtype=np.float64)
-    return distance / max(float(distance.max(initial=0.0)), np.finfo(np.float64).tiny)
+    Z = np.where(seen, values - np.where(seen, values, 0.0).sum(axis=0) / count, 0.0)
+    scale = np.sqrt((Z**2).sum(axis=0) / count)
+    return np.asarray(Z / np.where(scale > 0, scale, 1.0))
 
 
 def _similarity(
-    draws: Draws, whole: npt.NDArray[np.float32] | None, order: npt.NDArray[np.int64]
+    draws: Draws, whole: FloatArray | None, order: npt.NDArray[np.int64]
 ) -> SimilarityPart:
     """Co-clustering probabilities in blocks along `order`; without the whole matrix, from an even sample of rows."""
     n = draws.n
