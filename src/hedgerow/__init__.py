@@ -12,7 +12,18 @@ from importlib.metadata import version as _version
 
 from hedgerow import data
 from hedgerow.errors import MissingExtraError, ParameterError
-from hedgerow.kernels import Gibbs, Kernel, Slice, SmcResult, SplitMerge, TreeGuided, cycle, mix, smc
+from hedgerow.kernels import (
+    Gibbs,
+    Kernel,
+    Slice,
+    SmcResult,
+    SplitMerge,
+    TreeGuided,
+    TreeGuidedPublished,
+    cycle,
+    mix,
+    smc,
+)
 from hedgerow.likelihoods import (
     Custom,
     GaussianDiagonal,
@@ -52,6 +63,7 @@ __all__ = [
     "SplitMerge",
     "Stable",
     "TreeGuided",
+    "TreeGuidedPublished",
     "__version__",
     "cycle",
     "data",

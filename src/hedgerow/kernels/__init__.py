@@ -3,12 +3,13 @@
 from hedgerow.kernels.base import Kernel, Site
 from hedgerow.kernels.combine import Cycle, Mix, cycle, mix
 from hedgerow.kernels.gibbs import Gibbs
+from hedgerow.kernels.published import TreeGuidedPublished
 from hedgerow.kernels.slice import Slice
 from hedgerow.kernels.smc import SmcResult, smc
 from hedgerow.kernels.split_merge import SplitMerge
 from hedgerow.kernels.tree_guided import TreeGuided
 
-KERNELS: tuple[type[Kernel], ...] = (Gibbs, SplitMerge, Slice, TreeGuided)
+KERNELS: tuple[type[Kernel], ...] = (Gibbs, SplitMerge, Slice, TreeGuided, TreeGuidedPublished)
 
 __all__ = [
     "KERNELS",
@@ -21,6 +22,7 @@ __all__ = [
     "SmcResult",
     "SplitMerge",
     "TreeGuided",
+    "TreeGuidedPublished",
     "cycle",
     "mix",
     "smc",
