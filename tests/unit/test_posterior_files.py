@@ -9,16 +9,28 @@ import os
 import struct
 import warnings
 import zipfile
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
+from hedgerow import likelihoods, priors
 from hedgerow.data.container import FormatError, NotStorableError, decode, encode, read_container, write_container
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import Custom, GaussianDiagonal, GaussianWishart, Multinomial
+from hedgerow.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Custom,
+    GaussianDiagonal,
+    GaussianWishart,
+    Multinomial,
+    Poisson,
+    Product,
+)
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import MODEL_CLASSES, Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Stable
@@ -106,16 +118,35 @@ def test_every_model_comes_back(model: Mixture, tmp_path: Path) -> None:
     assert np.array_equal(dense[0], dense[1])
 
 
+def test_a_mixed_table_comes_back(tmp_path: Path) -> None:
+    table = pd.DataFrame({"size": [1.0, 2.0, np.nan], "kind": ["oak", None, "elm"], "seen": [0, 3, 1], "wet": [0, 1, 1]})
+    family = Product({"size": GaussianDiagonal(), "kind": Categorical(), "seen": Poisson(), "wet": Bernoulli()})
+    model = Mixture(DP(1.0), family).resolve(table)
+    post = make(model, table, np.zeros((1, 2, 3)))
+    post.save(tmp_path / "x")
+    back = load(tmp_path / "x")
+    assert back.model == post.model
+    assert np.array_equal(back.X, post.X, equal_nan=True)
+    assert back.log_density(table) == pytest.approx(post.log_density(table))
+
+
+def test_the_list_of_storable_classes_is_complete() -> None:
+    kinds = {name: kind for module in (likelihoods, priors) for name, kind in vars(module).items() if name in module.__all__}
+    bases = (likelihoods.Likelihood, priors.Prior, priors.NormalizedMeasure)
+    models = {name for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, bases) and kind not in bases}
+    assert models - {"Custom"} <= set(MODEL_CLASSES)
+
+
 def test_times_and_a_mixed_prior_come_back(tmp_path: Path) -> None:
     X = np.arange(4.0)[:, None]
-    times = np.array(["2001-01-01", "2001-01-01", "2002-01-01", "2003-01-01"], dtype="datetime64[D]")
+    times = [date(2001, 1, 1), date(2001, 1, 1), date(2002, 1, 1), date(2003, 1, 1)]
     prior = MixedNRM(NGG(1.0, 0.3, 1.0), decay=0.5)
     shape = (1, 2, 3)
     post = make(Mixture(prior, GaussianDiagonal()), X, np.zeros((1, 2, 4)), u=np.ones(shape), alpha=np.ones(shape), times=times)
     post.save(tmp_path / "x")
     back = load(tmp_path / "x")
     assert back.model == post.model
-    assert np.array_equal(back.times, times)
+    assert np.array_equal(back.times, np.array(times, dtype="datetime64[us]"))
     assert back.predict_proba(X, times=times) == pytest.approx(post.predict_proba(X, times=times))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.groups import read_levels
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.summaries.partitions import canonical, count_clusters
@@ -68,9 +69,8 @@ class Draws:
         require(rows == (self.n,), "Posterior", "X", self.X, f"have the {self.n} rows of the labels")
         require(self.model is None or isinstance(self.model, Mixture), "Posterior", "model", self.model, "be a Mixture")
         if self.times is not None:
-            put(self, "times", np.asarray(self.times))
-            one_each = len(self.times) == self.n
-            require(one_each, "Posterior", "times", self.times, f"have one entry for each of the {self.n} rows")
+            levels, codes = read_levels(self.times, self.n, "Posterior")
+            put(self, "times", levels.names[codes])
 
     def _trace(self, name: str, values: Any, *, exact: bool) -> FloatArray:
         trace = np.asarray(values, dtype=np.float64)

@@ -36,7 +36,7 @@ VERSION = 1
 
 _NAMES: dict[Any, tuple[str, ...]] = {
     priors: ("DP", "NGG", "NIG", "Stable", "PitmanYor", "MixedNRM", "Gamma", "Beta"),
-    likelihoods: ("GaussianWishart", "GaussianDiagonal", "Multinomial"),
+    likelihoods: ("GaussianWishart", "GaussianDiagonal", "Multinomial", "Bernoulli", "Categorical", "Poisson", "Product"),
 }
 MODEL_CLASSES: Mapping[str, type] = {
     "Mixture": Mixture,
