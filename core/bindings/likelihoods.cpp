@@ -36,12 +36,34 @@ static Out<double> log_marginals(const Likelihood& likelihood, In<std::int32_t, 
   return result;
 }
 
+// The bare loop that a sweep is measured against: every row scored against all clusters, nothing else. Returns a checksum.
+static double predictive_loop(const Likelihood& likelihood, In<std::int32_t, 1> labels, int repeats) {
+  check(static_cast<int>(labels.shape(0)) == likelihood.rows(), "labels must have one entry per row");
+  int k = 0;
+  for (std::size_t i = 0; i < labels.shape(0); ++i) k = std::max(k, labels(i) + 1);
+  nb::gil_scoped_release release;
+  auto statistics = likelihood.statistics(Layout::clusters);
+  statistics->reserve(k);
+  for (int i = 0; i < likelihood.rows(); ++i) statistics->add(labels(i), i);
+  std::vector<double> out(padded(k));
+  double sum = 0.0;
+  for (int r = 0; r < repeats; ++r)
+    for (int i = 0; i < likelihood.rows(); ++i) {
+      statistics->log_predictive_front(i, k, out.data());
+      sum += out[0];
+    }
+  return sum;
+}
+
 void bind_likelihoods(nb::module_& m) {
   nb::class_<Likelihood>(m, "Likelihood", "A conjugate family bound to its data.")
       .def_prop_ro("n_rows", &Likelihood::rows)
       .def_prop_ro("serial", &Likelihood::serial)
       .def("log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
       .def("log_marginals", &log_marginals, nb::arg("labels"), "log p(X_c) for every cluster c = 0..max(labels).");
+
+  m.def("predictive_loop", &predictive_loop, nb::arg("likelihood"), nb::arg("labels"), nb::arg("repeats"),
+        "Scores every row against all clusters, for benchmarks.");
 
   m.def("GaussianWishart", [](In<double, 2> x, In<double, 1> mean, double r, double nu, In<double, 2> psi) -> std::shared_ptr<Likelihood> {
     const auto n = x.shape(0), d = x.shape(1);

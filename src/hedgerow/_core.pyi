@@ -23,6 +23,9 @@ class Likelihood:
     def log_marginals(self, labels: NDArray[numpy.int32]) -> NDArray[numpy.float64]:
         """log p(X_c) for every cluster c = 0..max(labels)."""
 
+def predictive_loop(likelihood: Likelihood, labels: NDArray[numpy.int32], repeats: int) -> float:
+    """Scores every row against all clusters, for benchmarks."""
+
 def GaussianWishart(X: NDArray[numpy.float64], mean: NDArray[numpy.float64], r: float, nu: float, psi: NDArray[numpy.float64]) -> Likelihood: ...
 
 def GaussianDiagonal(X: NDArray[numpy.float64], mean: NDArray[numpy.float64], r: NDArray[numpy.float64], a: NDArray[numpy.float64], b: NDArray[numpy.float64]) -> Likelihood: ...
