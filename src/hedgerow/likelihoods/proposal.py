@@ -33,7 +33,7 @@ MEASUREMENT = "measurement"
 
 #: Whole numbers are taken for counts up to this mean: beyond it a Poisson law is narrower than most data.
 LARGEST_MEAN = 30.0
-#: Whole numbers without 0 are taken for codes or ratings up to this many different ones.
+#: Consecutive whole numbers from 1 up are taken for codes or ratings up to this many.
 MOST_CODES = 10
 #: Names are taken for identifiers if more than half of the rows have one of their own, and there are this many.
 MOST_NAMES = 20
@@ -159,7 +159,8 @@ def _numbers(seen: FloatArray, different: int) -> tuple[str, str]:
     between = f"whole numbers from {low:g} to {high:g}"
     if different == len(seen) > 2 and (np.diff(seen) == 1).all():
         return LEFT_OUT, "counts up by one from row to row, like a row number"
-    if low > 0 and different <= MOST_CODES:
+    without_gaps = different <= MOST_CODES and different == high - low + 1
+    if different == 2 or (low > 0 and without_gaps):
         return "Categorical", f"{different} different {between}: taken for codes or ratings"
     if low >= 0 and mean <= LARGEST_MEAN:
         return "Poisson", f"{between}, mean {mean:.1f}: taken for counts"
