@@ -140,7 +140,6 @@ class Greedy {
     const int gone_a = serial_[a], gone_b = serial_[b];
     const int last = f_.roots() - 1;
     const Ref other = f_.root(b);
-    position_[gone_a] = position_[gone_b] = -1;
     f_.remove_root(b);
     if (b != last) {
       serial_[b] = serial_[last];
@@ -149,6 +148,7 @@ class Greedy {
       phi_[b] = phi_[last];
       position_[serial_[b]] = b;
     }
+    position_[gone_a] = position_[gone_b] = -1;  // after the move: root a may have been the last
     for (auto* v : {&bound_, &phi_}) v->pop_back();
     serial_.pop_back();
     lists_.pop_back();

@@ -18,7 +18,7 @@ std::shared_ptr<const WeightedGuide> grow_guide(State& state) {
   if (state.measure.groups() > 1)
     for (int i = 0; i < n; ++i) groups.push_back(state.partition.group(i));
   Forest forest(state.partition.likelihood(), state.measure, std::move(groups));
-  Inserter inserter(forest, {false, false, true});
+  Inserter inserter(forest, {});
   for (int row : order) inserter.insert(~row);
   bhc(forest, true);
   std::vector<int> identity(n);
@@ -34,17 +34,17 @@ std::shared_ptr<const WeightedGuide> grow_guide(State& state) {
 TreeGuided::TreeGuided(Guides given, int grown, int global_moves, double sweep_rate)
     : guides_(std::move(given)), grown_(guides_.empty() ? grown : 0), global_moves_(global_moves), sweep_rate_(sweep_rate) {}
 
-void TreeGuided::grow(State& state) {
+void TreeGuided::grow(State& state, int count) {
   guides_.clear();
-  for (int g = 0; g < grown_; ++g) guides_.push_back(grow_guide(state));
+  for (int g = 0; g < count; ++g) guides_.push_back(grow_guide(state));
 }
 
+// One guide is enough to climb with; all of them are grown once the hyper-parameters have had time to settle.
 void TreeGuided::adapt(State& state, double progress) {
   constexpr double kAgain[] = {0.0, 0.1, 0.4};  // shares of the warm-up
   constexpr int kTimes = 3;
   if (grown_ == 0 || growths_ >= kTimes || progress < kAgain[growths_]) return;
-  ++growths_;
-  grow(state);
+  grow(state, ++growths_ == 1 ? 1 : grown_);
 }
 
 std::vector<std::string> TreeGuided::stat_names() const {
@@ -64,7 +64,7 @@ void TreeGuided::step(State& state) {
   splits_ = split_accepts_ = merges_ = merge_accepts_ = log_r_count_ = 0;
   log_r_sum_ = 0.0;
   sides_.attach(state);
-  if (guides_.empty() && state.partition.rows() > 1) grow(state);
+  if (guides_.empty() && state.partition.rows() > 1) grow(state, grown_);
   if (state.partition.rows() > 1)
     for (int g = 0; g < global_moves_; ++g) global_move(state);
   gibbs_.rest();

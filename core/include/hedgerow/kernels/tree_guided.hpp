@@ -54,7 +54,7 @@ class TreeGuided final : public Kernel {
   void seed_sides(int i, int j);
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
-  void grow(State& state);
+  void grow(State& state, int count);
 
   Guides guides_;
   int grown_, growths_ = 0;
