@@ -262,6 +262,17 @@ def test_blocks_of_new_rows_change_nothing(post: Posterior, monkeypatch: pytest.
     assert np.allclose(post.log_density(fresh), whole[1])
 
 
+def test_the_order_of_the_draws_does_not_matter() -> None:
+    """Draws that foretell a row by very different densities, in both orders."""
+    X = np.concatenate([np.random.default_rng(0).normal(0, 0.1, (8, 1)), [[30.0]]])
+    stack = np.array([[[0] * 9, [0] * 8 + [1], [0] * 4 + [1] * 4 + [2]]])
+    model = Mixture(DP(1.0), GaussianDiagonal()).resolve(X)
+    fresh, partition = np.array([[0.0], [29.0], [5.0]]), np.array([0] * 8 + [1])
+    forth, back = (make(model, X, order).predict_proba(fresh, partition=partition) for order in (stack, stack[:, ::-1]))
+    assert np.allclose(forth, back)
+    assert len({tuple(np.round(row, 3)) for row in forth}) == 3
+
+
 def test_predict_on_sparse_counts() -> None:
     counts = sparse.csr_array(np.array([[9, 0, 0], [8, 1, 0], [0, 0, 9], [0, 1, 8]]))
     post = make(Mixture(DP(1.0), Multinomial()), counts, np.tile([0, 0, 1, 1], (1, 3, 1)))

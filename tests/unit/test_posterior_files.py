@@ -185,6 +185,17 @@ def test_a_failed_save_leaves_the_old_file(post: Posterior, tmp_path: Path, monk
     assert os.listdir(tmp_path) == ["run.hedge"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere an open file cannot be replaced")
+def test_a_reader_of_the_old_file_is_not_disturbed(post: Posterior, tmp_path: Path) -> None:
+    path = tmp_path / "run.hedge"
+    post.save(path)
+    before = path.read_bytes()
+    with open(path, "rb") as reader:
+        dataclasses.replace(post, run={}).save(path)
+        assert reader.read() == before
+    assert path.read_bytes() != before
+
+
 def test_paths_that_cannot_be(post: Posterior, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="path must lie in an existing folder"):
         post.save(tmp_path / "no" / "x")
