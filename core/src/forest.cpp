@@ -369,24 +369,6 @@ void Forest::scan(int row) {
   }
 }
 
-int Forest::nearest_again(int row, int own, double* log_d) {
-  scan(row);
-  const Ref root = roots_[own];
-  const int m = size(root);
-  double weight_step;
-  if (plain_) {
-    weight_step = measure_.log_kappa(m) - measure_.log_kappa(m - 1);
-  } else {
-    std::vector<double> without(log_q(root), log_q(root) + R_);
-    for (int r = 0; r < R_; ++r) without[r] -= measure_.lq(group(row), r);
-    weight_step = weight(root) - measure_.log_weight(m - 1, without.data());
-  }
-  out_[own] = weight_step - slack(root) + nodes_->log_predictive_without(row, root);
-  const int best = static_cast<int>(std::max_element(out_.data(), out_.data() + roots()) - out_.data());
-  *log_d = phi_h(~row) - out_[best];
-  return best;
-}
-
 int Forest::nearest(Ref x, double* log_d) {
   const int k = roots();
   *log_d = kInf;

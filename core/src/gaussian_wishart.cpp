@@ -60,12 +60,14 @@ void invert(const double* l, int d, double* out, double* work) {
     }
 }
 
+// D > 0 fixes the dimension at compile time, which is worth a factor of two on the small matrices of trees.
+template <int D>
 class GaussianWishartStatistics final : public Statistics {
  public:
   GaussianWishartStatistics(const GaussianWishart& family, Layout layout)
-      : f_(family), d_(family.dimension()), t_(d_ * (d_ + 1) / 2), size_(2 + d_ + 2 * t_), clusters_(layout == Layout::clusters) {
-    scratch_.resize(static_cast<std::size_t>(4 * t_ + 4 * d_ + 16));
-    merge_work_.resize(static_cast<std::size_t>(2 * d_ + t_) * kLanes);
+      : f_(family), dynamic_d_(family.dimension()), clusters_(layout == Layout::clusters) {
+    scratch_.resize(static_cast<std::size_t>(4 * t() + 4 * d() + 16));
+    merge_work_.resize(static_cast<std::size_t>(2 * d() + t()) * kLanes);
   }
 
   int slots() const override { return slots_; }
@@ -74,7 +76,7 @@ class GaussianWishartStatistics final : public Statistics {
     if (slots <= slots_) return;
     slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
     const int old = slots_;
-    records_.resize(static_cast<std::size_t>(slots) * size_);
+    records_.resize(static_cast<std::size_t>(slots) * record_size());
     age_.resize(slots);
     slots_ = slots;
     if (clusters_) {
@@ -88,35 +90,35 @@ class GaussianWishartStatistics final : public Statistics {
 
   void clear(int slot) override {
     double* p = record(slot);
-    std::memset(p, 0, sizeof(double) * size_);
-    double* inverse = p + 2 + d_ + t_;
-    for (int i = 0; i < d_; ++i) inverse[i * (i + 1) / 2 + i] = 1.0;
+    std::memset(p, 0, sizeof(double) * record_size());
+    double* inverse = p + 2 + d() + t();
+    for (int i = 0; i < d(); ++i) inverse[i * (i + 1) / 2 + i] = 1.0;
     age_[slot] = 0;
     touch(slot);
   }
 
   void copy(int slot, int from) override {
-    std::memcpy(record(slot), record(from), sizeof(double) * size_);
+    std::memcpy(record(slot), record(from), sizeof(double) * record_size());
     age_[slot] = age_[from];
     touch(slot);
   }
 
   void load(int slot, Statistics& other, int from) override {
     auto& source = static_cast<GaussianWishartStatistics&>(other);
-    std::memcpy(record(slot), source.record(from), sizeof(double) * size_);
+    std::memcpy(record(slot), source.record(from), sizeof(double) * record_size());
     age_[slot] = source.age_[from];
     touch(slot);
   }
 
   void pack(int slot, std::vector<double>& out) override {
-    out.insert(out.end(), record(slot), record(slot) + size_);
+    out.insert(out.end(), record(slot), record(slot) + record_size());
     out.push_back(age_[slot]);
   }
 
   void unpack(int slot, const double* data, std::size_t size) override {
-    if (size != static_cast<std::size_t>(size_) + 1) throw std::invalid_argument("packed statistics of another shape");
-    std::memcpy(record(slot), data, sizeof(double) * size_);
-    age_[slot] = static_cast<int>(data[size_]);
+    if (size != static_cast<std::size_t>(record_size()) + 1) throw std::invalid_argument("packed statistics of another shape");
+    std::memcpy(record(slot), data, sizeof(double) * record_size());
+    age_[slot] = static_cast<int>(data[record_size()]);
     touch(slot);
   }
 
@@ -124,23 +126,24 @@ class GaussianWishartStatistics final : public Statistics {
     double* p = record(slot);
     const double n = p[0], r = f_.r();
     double* mean = p + 2;
-    double* scatter = mean + d_;
-    double* inverse = scatter + t_;
+    double* scatter = mean + d();
+    double* inverse = scatter + t();
     const double* x = f_.row(row);
-    double* z = scratch_.data();
-    double* v = z + d_;
+    double few[D > 0 ? 2 * D : 1];
+    double* z = D > 0 ? few : scratch_.data();
+    double* v = z + d();
     // Posterior mean m_n = n·mean/(r+n); Ψ grows by ρ z zᵀ with z = x − m_n.
     const double shrink = n / (r + n);
-    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * mean[i];
+    for (int i = 0; i < d(); ++i) z[i] = x[i] - shrink * mean[i];
     const double q = symmetric_product(inverse, z, v);
     const double rho = (r + n) / (r + n + 1.0);
     const double grow = 1.0 + rho * q;
     rank_one(inverse, v, -rho / grow);
     p[1] += std::log(grow);
     const double w = n / (n + 1.0), step = 1.0 / (n + 1.0);
-    for (int i = 0; i < d_; ++i) z[i] = x[i] - mean[i];
+    for (int i = 0; i < d(); ++i) z[i] = x[i] - mean[i];
     rank_one(scatter, z, w);
-    for (int i = 0; i < d_; ++i) mean[i] += step * z[i];
+    for (int i = 0; i < d(); ++i) mean[i] += step * z[i];
     p[0] = n + 1.0;
     if (++age_[slot] >= kRefactorEvery || !(grow < 1e10)) refactor(slot);
     touch(slot);
@@ -154,22 +157,23 @@ class GaussianWishartStatistics final : public Statistics {
       return true;
     }
     double* mean = p + 2;
-    double* scatter = mean + d_;
-    double* inverse = scatter + t_;
+    double* scatter = mean + d();
+    double* inverse = scatter + t();
     const double* x = f_.row(row);
-    double* z = scratch_.data();
-    double* v = z + d_;
+    double few[D > 0 ? 2 * D : 1];
+    double* z = D > 0 ? few : scratch_.data();
+    double* v = z + d();
     const double shrink = n / (r + n);
-    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * mean[i];
+    for (int i = 0; i < d(); ++i) z[i] = x[i] - shrink * mean[i];
     const double q = symmetric_product(inverse, z, v);
     const double a = (r + n) / (r + n - 1.0);
     const double keep = 1.0 - a * q;
-    double before = d_, after = d_;
-    for (int i = 0; i < d_; ++i) before += scatter[i * (i + 1) / 2 + i];
-    for (int i = 0; i < d_; ++i) z[i] = x[i] - mean[i];
+    double before = d(), after = d();
+    for (int i = 0; i < d(); ++i) before += scatter[i * (i + 1) / 2 + i];
+    for (int i = 0; i < d(); ++i) z[i] = x[i] - mean[i];
     rank_one(scatter, z, -n / (n - 1.0));
-    for (int i = 0; i < d_; ++i) mean[i] -= z[i] / (n - 1.0);
-    for (int i = 0; i < d_; ++i) after += scatter[i * (i + 1) / 2 + i];
+    for (int i = 0; i < d(); ++i) mean[i] -= z[i] / (n - 1.0);
+    for (int i = 0; i < d(); ++i) after += scatter[i * (i + 1) / 2 + i];
     p[0] = n - 1.0;
     touch(slot);
     if (after < 1e-5 * before) return false;  // the scatter lost digits that only the rows can give back
@@ -185,11 +189,12 @@ class GaussianWishartStatistics final : public Statistics {
     if (o[0] == 0.0) return;
     if (p[0] == 0.0) return copy(slot, other);
     const double n = p[0] + o[0];
-    double* z = scratch_.data();
-    for (int i = 0; i < d_; ++i) z[i] = o[2 + i] - p[2 + i];
-    for (int i = 0; i < t_; ++i) p[2 + d_ + i] += o[2 + d_ + i];
-    rank_one(p + 2 + d_, z, p[0] * o[0] / n);
-    for (int i = 0; i < d_; ++i) p[2 + i] += z[i] * (o[0] / n);
+    double few[D > 0 ? 2 * D : 1];
+    double* z = D > 0 ? few : scratch_.data();
+    for (int i = 0; i < d(); ++i) z[i] = o[2 + i] - p[2 + i];
+    for (int i = 0; i < t(); ++i) p[2 + d() + i] += o[2 + d() + i];
+    rank_one(p + 2 + d(), z, p[0] * o[0] / n);
+    for (int i = 0; i < d(); ++i) p[2 + i] += z[i] * (o[0] / n);
     p[0] = n;
     refactor(slot);
     touch(slot);
@@ -204,10 +209,11 @@ class GaussianWishartStatistics final : public Statistics {
     const double* p = record(slot);
     const double n = p[0], r = f_.r();
     const double* x = f_.row(row);
-    double* z = scratch_.data();
+    double few[D > 0 ? 2 * D : 1];
+    double* z = D > 0 ? few : scratch_.data();
     const double shrink = n / (r + n);
-    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * p[2 + i];
-    const double q = quadratic(p + 2 + d_ + t_, z);
+    for (int i = 0; i < d(); ++i) z[i] = x[i] - shrink * p[2 + i];
+    const double q = quadratic(p + 2 + d() + t(), z);
     return f_.predictive_constant(static_cast<int>(n)) - 0.5 * p[1] -
            0.5 * (f_.nu() + n + 1.0) * std::log1p((r + n) / (r + n + 1.0) * q);
   }
@@ -217,10 +223,11 @@ class GaussianWishartStatistics final : public Statistics {
     const double n = p[0], r = f_.r();
     if (n <= 1.0) return f_.log_single()[row];
     const double* x = f_.row(row);
-    double* z = scratch_.data();
+    double few[D > 0 ? 2 * D : 1];
+    double* z = D > 0 ? few : scratch_.data();
     const double shrink = n / (r + n);
-    for (int i = 0; i < d_; ++i) z[i] = x[i] - shrink * p[2 + i];
-    const double q = quadratic(p + 2 + d_ + t_, z);
+    for (int i = 0; i < d(); ++i) z[i] = x[i] - shrink * p[2 + i];
+    const double q = quadratic(p + 2 + d() + t(), z);
     const double keep = 1.0 - (r + n) / (r + n - 1.0) * q;
     if (keep < 1e-4) return leave_one_out_from_scatter(slot, row);
     return f_.predictive_constant(static_cast<int>(n) - 1) - 0.5 * p[1] + 0.5 * (f_.nu() + n - 1.0) * std::log(keep);
@@ -229,15 +236,15 @@ class GaussianWishartStatistics final : public Statistics {
   void log_predictive_front(int row, int k, double* out) override {
     for (int s : stale_predictive_) load_predictive(s);
     stale_predictive_.clear();
-    simd().gw_predictive(predictive_panel_.data(), padded(k) / kLanes, d_, f_.row(row), out);
+    simd().gw_predictive(predictive_panel_.data(), padded(k) / kLanes, d(), f_.row(row), out);
   }
 
   void log_marginal_merged(int slot, const int* others, int k, double* out) override {
     // The record of `slot` without the inverse, in the order the loop wants: n, mean, S.
     const double* p = record(slot);
-    double* a = scratch_.data() + 2 * t_ + 2 * d_;
+    double* a = scratch_.data() + 2 * t() + 2 * d();
     a[0] = p[0];
-    std::memcpy(a + 1, p + 2, sizeof(double) * (d_ + t_));
+    std::memcpy(a + 1, p + 2, sizeof(double) * (d() + t()));
     const bool front = clusters_ && is_front(others, k);
     if (front) {
       for (int s : stale_merge_) load_merge(s);
@@ -253,11 +260,11 @@ class GaussianWishartStatistics final : public Statistics {
         for (int l = 0; l < kLanes; ++l) {
           const double* o = record(others[b * kLanes + std::min(l, count - 1)]);
           gather_[l] = o[0];
-          for (int i = 0; i < d_ + t_; ++i) gather_[static_cast<std::size_t>(1 + i) * kLanes + l] = o[2 + i];
+          for (int i = 0; i < d() + t(); ++i) gather_[static_cast<std::size_t>(1 + i) * kLanes + l] = o[2 + i];
         }
         panel = gather_.data();
       }
-      simd().gw_merged_logdet(panel, 1, d_, f_.r(), a, merge_work_.data(), lane_out);
+      simd().gw_merged_logdet(panel, 1, d(), f_.r(), a, merge_work_.data(), lane_out);
       for (int l = 0; l < count; ++l) {
         const int n = static_cast<int>(a[0] + record(others[b * kLanes + l])[0]);
         out[b * kLanes + l] = f_.marginal_constant(n) - 0.5 * (f_.nu() + n) * lane_out[l];
@@ -266,16 +273,16 @@ class GaussianWishartStatistics final : public Statistics {
   }
 
   // θ = (log-density constant, μ, Mᵀ row by row) with Λ = MMᵀ drawn by Bartlett's decomposition.
-  int atom_size() const override { return 1 + d_ + d_ * d_; }
+  int atom_size() const override { return 1 + d() + d() * d(); }
 
   void draw_atom(int slot, Rng& rng, double* atom) override {
     const double* p = record(slot);
     const double n = p[0], r = f_.r();
-    std::vector<double> c(t_), bartlett(t_), inverse(t_), work(d_);
-    posterior_scale(n, p + 2, p + 2 + d_, c.data());
-    const double logdet = cholesky(c.data(), d_);
+    std::vector<double> c(t()), bartlett(t()), inverse(t()), work(d());
+    posterior_scale(n, p + 2, p + 2 + d(), c.data());
+    const double logdet = cholesky(c.data(), d());
     double log_bartlett = 0.0;
-    for (int i = 0; i < d_; ++i)
+    for (int i = 0; i < d(); ++i)
       for (int j = 0; j <= i; ++j) {
         double& a = bartlett[i * (i + 1) / 2 + j];
         if (j < i) {
@@ -285,45 +292,49 @@ class GaussianWishartStatistics final : public Statistics {
           log_bartlett += std::log(a);
         }
       }
-    invert_triangle(c.data(), d_, inverse.data());
-    double* m = atom + 1 + d_;  // Mᵀ[k][i] = Σ_l C⁻¹[l][i] A[l][k]
-    for (int k = 0; k < d_; ++k)
-      for (int i = 0; i < d_; ++i) {
+    invert_triangle(c.data(), d(), inverse.data());
+    double* m = atom + 1 + d();  // Mᵀ[k][i] = Σ_l C⁻¹[l][i] A[l][k]
+    for (int k = 0; k < d(); ++k)
+      for (int i = 0; i < d(); ++i) {
         double sum = 0.0;
-        for (int l = std::max(i, k); l < d_; ++l) sum += inverse[l * (l + 1) / 2 + i] * bartlett[l * (l + 1) / 2 + k];
-        m[k * d_ + i] = sum;
+        for (int l = std::max(i, k); l < d(); ++l) sum += inverse[l * (l + 1) / 2 + i] * bartlett[l * (l + 1) / 2 + k];
+        m[k * d() + i] = sum;
       }
     // μ = m_n + C A⁻ᵀ ε / √(r+n).
-    for (int i = 0; i < d_; ++i) work[i] = rng.normal();
-    for (int i = d_ - 1; i >= 0; --i) {
-      for (int l = i + 1; l < d_; ++l) work[i] -= bartlett[l * (l + 1) / 2 + i] * work[l];
+    for (int i = 0; i < d(); ++i) work[i] = rng.normal();
+    for (int i = d() - 1; i >= 0; --i) {
+      for (int l = i + 1; l < d(); ++l) work[i] -= bartlett[l * (l + 1) / 2 + i] * work[l];
       work[i] /= bartlett[i * (i + 1) / 2 + i];
     }
-    for (int i = 0; i < d_; ++i) {
+    for (int i = 0; i < d(); ++i) {
       double noise = 0.0;
       for (int l = 0; l <= i; ++l) noise += c[i * (i + 1) / 2 + l] * work[l];
       atom[1 + i] = n / (r + n) * p[2 + i] + noise / std::sqrt(r + n);
     }
-    atom[0] = log_bartlett - 0.5 * logdet - 0.5 * d_ * kLog2Pi + f_.log_jacobian();
+    atom[0] = log_bartlett - 0.5 * logdet - 0.5 * d() * kLog2Pi + f_.log_jacobian();
   }
 
   double log_density(int row, const double* atom) override {
     const double* x = f_.row(row);
     const double* mean = atom + 1;
-    const double* m = mean + d_;
+    const double* m = mean + d();
     double q = 0.0;
-    for (int k = 0; k < d_; ++k) {
+    for (int k = 0; k < d(); ++k) {
       double s = 0.0;
-      for (int i = 0; i < d_; ++i) s += m[k * d_ + i] * (x[i] - mean[i]);
+      for (int i = 0; i < d(); ++i) s += m[k * d() + i] * (x[i] - mean[i]);
       q += s * s;
     }
     return atom[0] - 0.5 * q;
   }
 
  private:
-  double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * size_; }
-  int predictive_fields() const { return d_ + t_ + 3; }
-  int merge_fields() const { return 1 + d_ + t_; }
+  // A record: n, log|Ψ|, mean[d], S[t], P[t] with t = d(d+1)/2.
+  int d() const { return D > 0 ? D : dynamic_d_; }
+  int t() const { return d() * (d() + 1) / 2; }
+  int record_size() const { return 2 + d() + 2 * t(); }
+  double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * record_size(); }
+  int predictive_fields() const { return d() + t() + 3; }
+  int merge_fields() const { return 1 + d() + t(); }
   // Panels follow the records lazily: a changed slot is listed once per panel and loaded at the next batched call.
   void touch(int slot) {
     if (!clusters_ || stale_[slot] == 3) return;
@@ -340,8 +351,8 @@ class GaussianWishartStatistics final : public Statistics {
 
   // v = A z, returns zᵀAz, A packed symmetric.
   double symmetric_product(const double* a, const double* z, double* v) const {
-    for (int i = 0; i < d_; ++i) v[i] = 0.0;
-    for (int i = 0; i < d_; ++i) {
+    for (int i = 0; i < d(); ++i) v[i] = 0.0;
+    for (int i = 0; i < d(); ++i) {
       const double* row = a + i * (i + 1) / 2;
       double s = row[i] * z[i];
       for (int j = 0; j < i; ++j) {
@@ -351,13 +362,13 @@ class GaussianWishartStatistics final : public Statistics {
       v[i] += s;
     }
     double q = 0.0;
-    for (int i = 0; i < d_; ++i) q += v[i] * z[i];
+    for (int i = 0; i < d(); ++i) q += v[i] * z[i];
     return q;
   }
 
   double quadratic(const double* a, const double* z) const {
     double q = 0.0;
-    for (int i = 0; i < d_; ++i) {
+    for (int i = 0; i < d(); ++i) {
       const double* row = a + i * (i + 1) / 2;
       double s = 0.0;
       for (int j = 0; j < i; ++j) s += row[j] * z[j];
@@ -367,7 +378,7 @@ class GaussianWishartStatistics final : public Statistics {
   }
 
   void rank_one(double* a, const double* z, double w) const {
-    for (int i = 0; i < d_; ++i) {
+    for (int i = 0; i < d(); ++i) {
       const double wz = w * z[i];
       double* row = a + i * (i + 1) / 2;
       for (int j = 0; j <= i; ++j) row[j] += wz * z[j];
@@ -378,20 +389,20 @@ class GaussianWishartStatistics final : public Statistics {
   void posterior_scale(double n, const double* mean, const double* scatter, double* psi) const {
     const double w = f_.r() * n / (f_.r() + n);
     int k = 0;
-    for (int i = 0; i < d_; ++i)
+    for (int i = 0; i < d(); ++i)
       for (int j = 0; j <= i; ++j, ++k) psi[k] = scatter[k] + w * mean[i] * mean[j] + (i == j ? 1.0 : 0.0);
   }
 
   // P and log|Ψ| from the scatter; false when rounding has eaten the scatter.
   bool refactor(int slot) {
     double* p = record(slot);
-    double* psi = scratch_.data() + 2 * d_;
-    posterior_scale(p[0], p + 2, p + 2 + d_, psi);
-    const double logdet = cholesky(psi, d_);
+    double* psi = scratch_.data() + 2 * d();
+    posterior_scale(p[0], p + 2, p + 2 + d(), psi);
+    const double logdet = cholesky(psi, d());
     age_[slot] = 0;
     if (std::isnan(logdet)) return false;
     p[1] = logdet;
-    invert(psi, d_, p + 2 + d_ + t_, psi + t_);
+    invert(psi, d(), p + 2 + d() + t(), psi + t());
     return true;
   }
 
@@ -400,18 +411,18 @@ class GaussianWishartStatistics final : public Statistics {
     const double n = p[0];
     const double* x = f_.row(row);
     double* z = scratch_.data();
-    double* mean = z + d_;
-    double* psi = mean + d_;
-    std::vector<double> scatter(p + 2 + d_, p + 2 + d_ + t_);
-    for (int i = 0; i < d_; ++i) z[i] = x[i] - p[2 + i];
+    double* mean = z + d();
+    double* psi = mean + d();
+    std::vector<double> scatter(p + 2 + d(), p + 2 + d() + t());
+    for (int i = 0; i < d(); ++i) z[i] = x[i] - p[2 + i];
     rank_one(scatter.data(), z, -n / (n - 1.0));
-    for (int i = 0; i < d_; ++i) mean[i] = p[2 + i] - z[i] / (n - 1.0);
-    for (int i = 0; i < d_; ++i) {
+    for (int i = 0; i < d(); ++i) mean[i] = p[2 + i] - z[i] / (n - 1.0);
+    for (int i = 0; i < d(); ++i) {
       double& diagonal = scatter[i * (i + 1) / 2 + i];
       diagonal = std::max(diagonal, 0.0);
     }
     posterior_scale(n - 1.0, mean, scatter.data(), psi);
-    double logdet = cholesky(psi, d_);
+    double logdet = cholesky(psi, d());
     if (std::isnan(logdet)) logdet = 0.0;  // Ψ_n ⪰ I always, so this is the exact lower limit
     const int m = static_cast<int>(n);
     return log_marginal(slot) - (f_.marginal_constant(m - 1) - 0.5 * (f_.nu() + n - 1.0) * logdet);
@@ -422,9 +433,9 @@ class GaussianWishartStatistics final : public Statistics {
     const double n = p[0], r = f_.r();
     double* lane = predictive_panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * predictive_fields() + slot % kLanes;
     const double shrink = n / (r + n);
-    for (int i = 0; i < d_; ++i, lane += kLanes) *lane = shrink * p[2 + i];
-    const double* inverse = p + 2 + d_ + t_;
-    for (int i = 0; i < d_; ++i)
+    for (int i = 0; i < d(); ++i, lane += kLanes) *lane = shrink * p[2 + i];
+    const double* inverse = p + 2 + d() + t();
+    for (int i = 0; i < d(); ++i)
       for (int j = 0; j <= i; ++j, lane += kLanes) *lane = (i == j ? 1.0 : 2.0) * *inverse++;
     lane[0] = (r + n) / (r + n + 1.0);
     lane[kLanes] = 0.5 * (f_.nu() + n + 1.0);
@@ -436,12 +447,12 @@ class GaussianWishartStatistics final : public Statistics {
     const double* p = record(slot);
     double* lane = merge_panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * merge_fields() + slot % kLanes;
     lane[0] = p[0];
-    for (int i = 0; i < d_ + t_; ++i) lane[static_cast<std::size_t>(1 + i) * kLanes] = p[2 + i];
+    for (int i = 0; i < d() + t(); ++i) lane[static_cast<std::size_t>(1 + i) * kLanes] = p[2 + i];
     stale_[slot] &= 1;
   }
 
   const GaussianWishart& f_;
-  int d_, t_, size_;  // record: n, log|Ψ|, mean[d], S[t], P[t]
+  int dynamic_d_;
   bool clusters_;
   int slots_ = 0;
   std::vector<double> records_;
@@ -539,7 +550,17 @@ double GaussianWishart::predictive_constant(int n) const {
 }
 
 std::unique_ptr<Statistics> GaussianWishart::statistics(Layout layout) const {
-  return std::make_unique<GaussianWishartStatistics>(*this, layout);
+  switch (d_) {
+    case 1: return std::make_unique<GaussianWishartStatistics<1>>(*this, layout);
+    case 2: return std::make_unique<GaussianWishartStatistics<2>>(*this, layout);
+    case 3: return std::make_unique<GaussianWishartStatistics<3>>(*this, layout);
+    case 4: return std::make_unique<GaussianWishartStatistics<4>>(*this, layout);
+    case 5: return std::make_unique<GaussianWishartStatistics<5>>(*this, layout);
+    case 6: return std::make_unique<GaussianWishartStatistics<6>>(*this, layout);
+    case 7: return std::make_unique<GaussianWishartStatistics<7>>(*this, layout);
+    case 8: return std::make_unique<GaussianWishartStatistics<8>>(*this, layout);
+    default: return std::make_unique<GaussianWishartStatistics<0>>(*this, layout);
+  }
 }
 
 }  // namespace hedgerow

@@ -93,12 +93,7 @@ void Inserter::number_roots() {
 }
 
 void Inserter::reinsert(int row) {
-  const int own = f_.root_of(~row), before = f_.tag(own);
-  static const bool lazy = getenv("LAZY") != nullptr;
-  if (lazy && f_.adjacency() == nullptr && f_.size(f_.root(own)) > 1) {
-    double log_d;
-    if (f_.nearest_again(row, own, &log_d) == own && log_d <= 0.0) return;
-  }
+  const int before = f_.tag(f_.root_of(~row));
   const Ref s = f_.take_out(row);
   insert(~row, s == kNoRef ? before : -1, before, true);
 }

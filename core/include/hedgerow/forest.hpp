@@ -93,8 +93,6 @@ class Forest {
 
   // Root of least d to the detached tree x, -1 when there is none (or none touches x); its log d.
   int nearest(Ref x, double* log_d);
-  // The same for a row inside root `own`, as if it had left it: the root it would go to.
-  int nearest_again(int row, int own, double* log_d);
   // log p(X_root ∪ X_x) of roots 0..k-1 (the entry of x itself, if it is a root, is meaningless); out padded to 8.
   void joint_front(Ref x, int k, double* out);
 
