@@ -113,9 +113,11 @@ def _whole(draws: Labels) -> Array32:
     step = max(1, _BYTES // (8 * n))
     for start in range(0, n, step):  # unsort and mirror block by block: no third n × n array
         stop = min(n, start + step)
-        upper = np.triu(total[start:stop, start:], 1)
-        result[np.ix_(order[start:stop], order[start:])] = upper
-        result[np.ix_(order[start:], order[start:stop])] += upper.T
+        block = np.triu(total[start:stop, start:stop], 1)
+        result[np.ix_(order[start:stop], order[start:stop])] = block + block.T
+        right = total[start:stop, stop:]
+        result[np.ix_(order[start:stop], order[stop:])] = right
+        result[np.ix_(order[stop:], order[start:stop])] = right.T
     np.fill_diagonal(result, 1.0)
     return result
 
