@@ -74,7 +74,7 @@ class Gamma:
         spread = min(1.0, 1 / math.sqrt(self.a))
 
         def log_x(t: Floats) -> Floats:
-            return np.asarray(math.log(self.a / self.b) + spread * (t - np.exp(-t) + 1))
+            return np.maximum(math.log(self.a / self.b) + spread * (t - np.exp(-t) + 1), -690.0)
 
         def log_weight(t: Floats) -> Floats:
             v = log_x(t)

@@ -8,9 +8,9 @@ density falls off exponentially,
 
     u = τ (exp(e^y) - 1),        or        u = (σ e^y / α)^(1/σ)    when τ = 0,        y = x - e^(-x),
 
-between bounds found by scanning. The whole integral is repeated on a coarser grid; the difference is
-reported as `quadrature_error`, and a posterior whose two grids disagree is refused rather than returned.
-Priors with a closed form (`u_integrates`) need no grid for u.
+between bounds found by scanning. The whole integral is repeated on a coarser grid, and the prior summed over
+all partitions must be 1; the largest difference found is `quadrature_error`, and a posterior for which it is
+not small is refused rather than returned. Priors with a closed form (`u_integrates`) need no grid for u.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ POINTS_U = ((400, 300), (200, 150), (96, 70), (72, 52))
 LARGEST_DIFFERENCE = 1e-4
 """Between the two grids, in any probability; the fine grid's own error is smaller by orders of magnitude."""
 DROP = 32.0
+LARGEST_X = 22.0
+"""log u up to e^22; beyond that n·log u has no digits left to give."""
 
 
 @dataclass(frozen=True)
@@ -120,18 +122,18 @@ def exact_posterior(model: Any, X: Any, u: float | None = None, **values: float)
     gaps: list[Any] = [_normalised(fine.log_prior + by_type) - _normalised(coarse.log_prior + by_type)]
     gaps += [logsumexp(fine.log_prior + by_type) - logsumexp(coarse.log_prior + by_type)]
     gaps += [a.mean - b.mean for a, b in zip(moments, again, strict=True)]
+    if u is None:
+        gaps += [np.exp(fine.log_prior)[which].sum() - 1]
     error = max(float(np.abs(gap).max()) for gap in gaps)
     if not error < LARGEST_DIFFERENCE:
         raise ArithmeticError(
-            f"exact_posterior: the two quadrature grids differ by {error:.2g} for {model.prior!r}; a law "
-            f"this wide needs another tool than enumeration."
+            f"exact_posterior: the quadrature is off by {error:.2g} for {model.prior!r}; a law this wide needs "
+            f"another tool than enumeration."
         )
     return ExactPosterior(partitions, fine.log_prior[which] + log_likelihood, moments, error)
 
 
-def log_prior_by_type(
-    prior: Prior, types: list[NDArray[np.int64]], u: float | None = None, **values: float
-) -> Floats:
+def log_prior_by_type(prior: Prior, types: list[NDArray[np.int64]], u: float | None = None, **values: float) -> Floats:
     """log p(Π) (or log p(Π, u) at a fixed u) of partitions with these sizes, the laws integrated out."""
     return _integrate(prior, types, np.zeros(len(types)), u, values, 0).log_prior
 
@@ -156,10 +158,7 @@ class _Integral:
 
     def centres(self) -> dict[str, float | None]:
         """The posterior medians of the variables on the log scale; None for those in (0, 1)."""
-        return {
-            name: None if name == "sigma" else _weighted_median(x, self.weights)
-            for name, x in self.nodes.items()
-        }
+        return {name: None if name == "sigma" else _weighted_median(x, self.weights) for name, x in self.nodes.items()}
 
     def moments(self, centres: Mapping[str, float | None]) -> tuple[Moment, ...]:
         """Mean and variance of the first two powers of each variable's bounded function."""
@@ -239,7 +238,7 @@ def _u_grid(
     alpha, sigma, tau = (np.asarray(x, float) for x in (alpha, sigma, tau))
     few, many = min(types, key=len), max(types, key=len)
     column = (-1,) + (1,) * n_laws
-    low, high = np.asarray(-4.0), np.asarray(12.0)
+    low, high = np.asarray(-4.0), np.asarray(LARGEST_X)
     steps = np.linspace(0, 1, 300)
     log_u, log_slope = _u_at(low + (high - low) * steps.reshape(column), alpha, sigma, tau)
     kept = np.zeros(np.broadcast_shapes(log_u.shape, log_slope.shape), dtype=bool)

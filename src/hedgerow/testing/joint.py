@@ -58,16 +58,12 @@ def geweke(
     level : float
         Probability of a false alarm of the whole report.
     """
-    require(
-        model.is_resolved, "geweke", "model", model, "be resolved, as there are no data to resolve it with"
-    )
+    require(model.is_resolved, "geweke", "model", model, "be resolved, as there are no data to resolve it with")
     rng = np.random.default_rng([seed, 1])
     rows = []
     for _ in range(prior_draws):
         draw = model.prior.sample_joint(n, rng)
-        rows.append(
-            _features(model, draw.labels, draw.u, draw.values, model.likelihood.simulate(draw.labels, rng))
-        )
+        rows.append(_features(model, draw.labels, draw.u, draw.values, model.likelihood.simulate(draw.labels, rng)))
     names = list(rows[0])
     table = np.array([[row[name] for name in names] for row in rows])
     centre, width = (
@@ -121,9 +117,7 @@ def _walk(
     return total / steps
 
 
-def _features(
-    model: Any, labels: NDArray[np.int32], u: float, values: Mapping[str, float], X: Any
-) -> dict[str, float]:
+def _features(model: Any, labels: NDArray[np.int32], u: float, values: Mapping[str, float], X: Any) -> dict[str, float]:
     """What is compared: the partition, u, the hyper-parameters, and how the data fit the partition."""
     n = len(labels)
     bound = model.likelihood.bind(X)

@@ -72,10 +72,7 @@ def check_kernel(
     X = model.likelihood.check(X)
     held = {name: model.prior.values()["theta"] for name in model.prior.auxiliaries} if u is not None else {}
     exact = exact_posterior(model, X, u, **held)
-    runs = [
-        _replicate(kernel, model, X, exact, u, held, warmup + iterations, seed, stream)
-        for stream in range(replicates)
-    ]
+    runs = [_replicate(kernel, model, X, exact, u, held, warmup + iterations, seed, stream) for stream in range(replicates)]
     findings = Findings(level)
     _promises(findings, kernel, model, X, runs[0], u, held, seed)
     index = np.stack([exact.index(run.labels[warmup:]) for run in runs])
@@ -119,16 +116,10 @@ def _replicate(
     return KernelDraws(canonical(back), run.u, run.values, run.log_joint)
 
 
-def _scattered_start(
-    prior: Prior, partitions: Labels, stream: int, rng: Generator
-) -> tuple[Labels, float, dict[str, float]]:
-    """One cluster, singletons or any partition, in turn; u and the hyper-parameters far and wide."""
+def _scattered_start(prior: Prior, partitions: Labels, stream: int, rng: Generator) -> tuple[Labels, float, dict[str, float]]:
+    """One cluster, singletons or any partition, in turn; u far and wide, hyper-parameters from their laws."""
     row = (0, len(partitions) - 1, int(rng.integers(len(partitions))))[stream % 3]
-    values = prior.values()
-    for name in prior.laws():
-        values[name] = (
-            float(rng.uniform(0.05, 0.95)) if name == "sigma" else values[name] * np.exp(rng.normal())
-        )
+    values = prior.values() | {name: law.sample(rng) for name, law in prior.laws().items()}
     return partitions[row], float(np.exp(rng.normal())), values
 
 
@@ -161,9 +152,7 @@ def _indicator(p: Floats, rows: Any) -> Floats:
     return inside
 
 
-def _compare(
-    findings: Findings, what: str, exact: ExactPosterior, index: NDArray[np.intp], values: Floats
-) -> None:
+def _compare(findings: Findings, what: str, exact: ExactPosterior, index: NDArray[np.intp], values: Floats) -> None:
     """Chain averages of a function of the partition against its exact expectation."""
     wanted = exact.expect(values)
     variance = max(exact.expect(values**2) - wanted**2, 0.0)
@@ -207,9 +196,7 @@ def _promises(
     findings.hold("same seed, same draws", same)
     if isinstance(kernel, Kernel):
         renamed = again(np.asarray(5 + 3 * (labels.max() - labels), dtype=np.int32))
-        findings.hold(
-            "names of the first clusters do not matter", np.array_equal(first.labels, renamed.labels)
-        )
+        findings.hold("names of the first clusters do not matter", np.array_equal(first.labels, renamed.labels))
     if first.log_joint is not None:
         wanted = [_log_joint(model, X, first, step, values) for step in range(steps)]
         findings.agree("the chain's own log joint", first.log_joint, wanted, 1e-9)

@@ -74,9 +74,7 @@ def _shape(findings: Findings, prior: Prior) -> None:
     one_by_one = [prior.log_partition([3, 1, 2], u=float(x)) for x in u]
     findings.agree("an array of u", prior.log_partition([3, 1, 2], u=u), one_by_one, 1e-12)
     findings.agree("log_u for u", prior.log_partition([3, 1, 2], log_u=np.log(u)), one_by_one, 1e-12)
-    findings.hold(
-        "survives pickling, equal and with the same hash", _same(pickle.loads(pickle.dumps(prior)), prior)
-    )
+    findings.hold("survives pickling, equal and with the same hash", _same(pickle.loads(pickle.dumps(prior)), prior))
     findings.hold("laws are of known hyper-parameters", set(prior.laws()) <= set(prior.values()))
 
 

@@ -113,9 +113,5 @@ class ReferenceGibbs:
         if name == "alpha":
             return gibbs.update_alpha(len(sizes), u, sigma, tau, law, rng)
         if name == "sigma":
-            return gibbs.update_fraction(
-                sigma, lambda x: law_of.sigma_log_density(x, sizes, u, alpha, tau, *law), rng
-            )
-        return gibbs.update_positive(
-            tau, lambda x: law_of.tau_log_density(x, sizes, u, alpha, sigma, *law), rng
-        )
+            return gibbs.update_fraction(sigma, lambda x: law_of.sigma_log_density(x, sizes, u, alpha, tau, *law), rng)
+        return gibbs.update_positive(tau, lambda x: law_of.tau_log_density(x, sizes, u, alpha, sigma, *law), rng)

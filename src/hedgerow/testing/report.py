@@ -40,8 +40,7 @@ class Finding:
         if self.p_value is None:
             return f"{mark} {self.what}: off by {self.distance:.3g}"
         return (
-            f"{mark} {self.what}: {self.found:.5g}, exact {self.wanted:.5g}, "
-            f"t = {self.distance:+.2f}, p = {self.p_value:.2g}"
+            f"{mark} {self.what}: {self.found:.5g}, exact {self.wanted:.5g}, t = {self.distance:+.2f}, p = {self.p_value:.2g}"
         )
 
 
@@ -74,9 +73,7 @@ class Report:
         verdict = "passed" if self.passed else f"FAILED ({len(self.failures)} of {len(self.findings)})"
         lines = [f"{self.name}: {verdict}, {len(self.findings)} findings"]
         lines += [f"  {name}: {value:.4g}" for name, value in self.notes.items()]
-        good = sorted(
-            (f for f in self.findings if f.passed), key=lambda f: 1.0 if f.p_value is None else f.p_value
-        )
+        good = sorted((f for f in self.findings if f.passed), key=lambda f: 1.0 if f.p_value is None else f.p_value)
         lines += [f"  {f.line()}" for f in (*self.failures, *good[:5])]
         return "\n".join(lines)
 
@@ -115,9 +112,7 @@ class Findings:
 
     def hold(self, what: str, condition: bool) -> None:
         """A statement that must be true."""
-        self.exact.append(
-            Finding(what, float(condition), 1.0, 0.0 if condition else np.inf, None, bool(condition))
-        )
+        self.exact.append(Finding(what, float(condition), 1.0, 0.0 if condition else np.inf, None, bool(condition)))
 
     def mean(self, what: str, replicates: ArrayLike, wanted: float, least_variance: float = 0.0) -> None:
         """Independent replicates of a quantity whose exact mean is `wanted`.
