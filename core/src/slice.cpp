@@ -9,6 +9,9 @@
 #include "hedgerow/special.hpp"
 
 namespace hedgerow {
+namespace {
+constexpr std::size_t kMostJumps = 1000000;
+}
 
 // Points of the intensity α/Γ(1−σ) w^(−1−σ) e^(−bw) above L, left to right: beyond the last point t it is bounded by
 // α/Γ(1−σ) t^(−1−σ) e^(−bw), whose next point has a closed form; it is kept with probability (w/t)^(−1−σ).
@@ -27,6 +30,9 @@ void Slice::draw_jumps(State& state, double log_level, std::vector<double>& out)
     const double step = -std::log1p(-used);  // b(w − t)
     const double log_w = log_add(log_t, std::log(step) - log_rate);
     if (std::log(state.rng.uniform_open()) < -(1.0 + sigma) * (log_w - log_t)) out.push_back(log_w);
+    if (out.size() > kMostJumps)
+      throw std::runtime_error("Slice: more than a million jumps of the measure lie above the slices, because sigma is near 1. "
+                               "Fix a smaller sigma or use another kernel, such as TreeGuided()");
     log_t = log_w;
   }
 }
