@@ -32,7 +32,7 @@ from hedgerow.likelihoods import (
     Multinomial,
 )
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import Posterior
+from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
 from hedgerow.sampling import sample
 
@@ -67,6 +67,7 @@ __all__ = [
     "__version__",
     "cycle",
     "data",
+    "load",
     "mix",
     "sample",
     "smc",
