@@ -96,12 +96,10 @@ def likelihood_for(X: Any) -> Proposal:
         return Proposal(Multinomial(), (Reason(tuple(range(X.shape[1])), "Multinomial", why),))
     found, names = _read(X)
     labels: tuple[str | int, ...] = names if names is not None else tuple(range(len(found)))
-    columns = [column if isinstance(column, str) else _column(column) for column in found]
-    counts = [i for i, kind in enumerate(columns) if isinstance(kind, tuple) and kind[0] == "Poisson"]
-    if len(counts) == len(found) >= LEAST_WORDS and _mostly_zero(found):
+    if _like_words(found):
         why = f"{len(found)} columns of counts, most of them 0: taken for words in documents or the like"
         return Proposal(Multinomial(), (Reason(labels, "Multinomial", why),))
-    return _join(labels, columns, found)
+    return _join(labels, [column if isinstance(column, str) else _column(column) for column in found], found)
 
 
 def _read(X: Any) -> tuple[list[Column | str], tuple[str, ...] | None]:
@@ -168,10 +166,14 @@ def _numbers(seen: FloatArray, different: int) -> tuple[str, str]:
     return MEASUREMENT, f"measurements ({between}, {reason})"
 
 
-def _mostly_zero(columns: list[Column | str]) -> bool:
-    tables = [column.values for column in columns if isinstance(column, Column)]
-    values = np.stack(tables, axis=1)
-    return bool((values == 0).mean() > 0.5) and not np.isnan(values).any()
+def _like_words(columns: list[Column | str]) -> bool:
+    """Whether a whole table is counts, most of them 0: its columns are then alternatives, not variables."""
+    plain = [c.values for c in columns if isinstance(c, Column) and c.names is None and c.declared is None]
+    if not len(plain) == len(columns) >= LEAST_WORDS:
+        return False
+    values = np.stack(plain, axis=1)
+    counts = np.isfinite(values).all() and (values >= 0).all() and (values == np.floor(values)).all()
+    return bool(counts) and bool((values == 0).mean() > 0.5) and bool(values.max() > 1)
 
 
 def _join(

@@ -1,0 +1,136 @@
+"""The exam for columns of levels and counts and for mixed tables: exact posteriors, joint laws, planted errors.
+
+Seeds are fixed; each report raises a false alarm with probability 1e-4 at most (see `hedgerow.testing.kernel`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hedgerow.kernels import KERNELS, Gibbs, Kernel, smc
+from hedgerow.likelihoods import Bernoulli, Categorical, GaussianDiagonal, Likelihood, Poisson, Product
+from hedgerow.mixture import Mixture
+from hedgerow.priors import DP, NGG, PitmanYor, Prior
+from hedgerow.testing import check_kernel, check_likelihood, exact_posterior, geweke
+
+NAN = float("nan")
+COINS = np.array([[1, 0, 1], [1, 1, NAN], [0, 0, 0], [0, NAN, 1], [0, 1, 0], [1, 0, 1]])
+NAMES = [["a", 1], ["a", None], ["b", 3], ["c", 3], ["b", 1], [None, 2]]
+FEW = np.array([[0, 2], [1, 0], [0, NAN], [4, 3], [3, 5], [NAN, 1]])
+MANY = np.array([[100, 31], [118, 20], [95, 25], [140, NAN], [131, 40], [150, 33]])
+MIXED = pd.DataFrame(
+    {
+        "height": [-1.2, -0.9, NAN, 0.2, 1.0, 1.6],
+        "sex": ["f", "f", None, "m", "m", "f"],
+        "smoker": [0, 1, 0, NAN, 1, 1],
+        "visits": [0, 1, 0, 4, 3, NAN],
+    }
+)
+# Chosen so that the posterior is spread over dozens of partitions.
+LIKELIHOODS: dict[str, tuple[Likelihood, Any]] = {
+    "Bernoulli": (Bernoulli([0.6, 1.5, 0.4], [0.9, 0.5, 0.4]), COINS),
+    "Categorical": (Categorical(((0.4, 0.9, 0.3), 0.5)), NAMES),
+    "Poisson": (Poisson([0.8, 1.6], [0.5, 0.7]), FEW),
+    "Poisson, many": (Poisson([9.0, 6.0], [0.08, 0.2]), MANY),
+    "Product": (
+        Product(
+            {
+                "height": GaussianDiagonal(mean=[0], r=0.3, a=1.5, b=0.25),
+                "sex": Categorical(0.6),
+                "smoker": Bernoulli([0.8], [0.7]),
+                "visits": Poisson([0.9], [0.5]),
+            }
+        ),
+        MIXED,
+    ),
+}
+PRIORS: dict[str, Prior] = {
+    "NGG": NGG(0.7, 0.3, 1.5),
+    "DP": DP(0.8),
+    "PitmanYor": PitmanYor(0.6, 0.3),
+}
+EXAMINEES: dict[str, Kernel] = {kernel.__name__: kernel() for kernel in KERNELS if kernel.exact}
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("kernel", EXAMINEES)
+def test_kernel(kernel: str, likelihood: str) -> None:
+    family, X = LIKELIHOODS[likelihood]
+    model = Mixture(PRIORS["NGG"], family)
+    exact = exact_posterior(model, X)
+    assert exact.probabilities.max() < 0.5
+    check_kernel(EXAMINEES[kernel], model, X).raise_if_failed()
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("prior", ["DP", "PitmanYor"])
+def test_gibbs_under_other_priors(prior: str, likelihood: str) -> None:
+    family, X = LIKELIHOODS[likelihood]
+    check_kernel(Gibbs(), Mixture(PRIORS[prior], family), X).raise_if_failed()
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_evidence(likelihood: str) -> None:
+    """The estimate of p(X) by sequential Monte Carlo is unbiased."""
+    family, X = LIKELIHOODS[likelihood]
+    model = Mixture(PRIORS["PitmanYor"], family).resolve(X)
+    exact = exact_posterior(model, X).log_evidence
+    ratios = [np.exp(smc(model, X, particles=20, seed=seed).log_evidence - exact) for seed in range(300)]
+    assert abs(np.mean(ratios) - 1) < 4.5 * np.std(ratios) / np.sqrt(300)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_likelihood(likelihood: str) -> None:
+    check_likelihood(*LIKELIHOODS[likelihood], draws=600).raise_if_failed()
+
+
+@pytest.mark.parametrize("likelihood", ["Bernoulli", "Categorical", "Poisson", "Product"])
+def test_geweke(likelihood: str) -> None:
+    family, X = LIKELIHOODS[likelihood]
+    model = Mixture(PRIORS["NGG"], family.resolve(X))
+    geweke(Gibbs(), model, 7, replicates=50, steps=12, prior_draws=800).raise_if_failed()
+
+
+# ---- planted errors must be found ----
+
+
+class WrongSimulation(Poisson):
+    """Simulates with rates of another base measure than it says."""
+
+    def simulate(self, labels: Any, rng: np.random.Generator) -> Any:
+        """Rates half as large as they should be."""
+        return Poisson(self.a, 2 * np.asarray(self.b)).simulate(labels, rng)
+
+
+class WrongPosterior(Bernoulli):
+    """Draws parameters without looking at the last row."""
+
+    def sample_posterior(self, X: Any, rng: np.random.Generator) -> Any:
+        """As if the last row were not there."""
+        return super().sample_posterior(X[: max(len(X) - 1, 0)], rng)
+
+
+class WrongMarginal(Categorical):
+    """Binds half the weights it has."""
+
+    def bind(self, X: Any) -> Any:
+        """With every weight halved."""
+        beta, levels = self._values()
+        return Categorical([0.5 * part for part in beta], levels).bind(X)
+
+
+@pytest.mark.parametrize(
+    ("planted", "X"),
+    [
+        (WrongSimulation([0.8, 1.6], [0.5, 0.7]), FEW),
+        (WrongPosterior([0.6, 1.5, 0.4], [0.9, 0.5, 0.4]), COINS),
+        (WrongMarginal(((0.4, 0.9, 0.3), 0.5)), NAMES),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_planted_errors_are_found(planted: Likelihood, X: Any) -> None:
+    assert not check_likelihood(planted, X, draws=2000).passed
