@@ -1,0 +1,96 @@
+"""The bias of the published tree-guided sampler, against the enumerated posterior: prints a table, draws published_bias.svg.
+
+Six points in the plane have 203 partitions, so the posterior is known exactly. Every kernel runs one chain of 30,000
+draws with u held at 1, and its histogram over the partitions is compared with the truth.
+
+    python docs/figures/published_bias.py [folder]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import hedgerow as hr
+from hedgerow.sampling import Chain
+from hedgerow.testing import exact_posterior
+
+X = np.array([[-1.2, 0.3], [-0.9, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, 0.5], [1.6, 0.1]])
+MODEL = hr.Mixture(hr.NGG(1.0, 0.3, 1.0), hr.GaussianWishart(mean=[0, 0], r=0.3, nu=4, psi=0.5 * np.eye(2)))
+KERNELS = {
+    "Gibbs()": hr.Gibbs(),
+    "TreeGuided()": hr.TreeGuided(),
+    "TreeGuidedPublished()": hr.TreeGuidedPublished(),
+    "TreeGuidedPublished(G=0)": hr.TreeGuidedPublished(G=0),
+}
+DRAWS = 30_000
+
+
+class Measured(NamedTuple):
+    """Share of every partition, distance to the exact posterior, mean number of clusters."""
+
+    shares: np.ndarray
+    total_variation: float
+    mean_clusters: float
+
+
+def measure(kernel: hr.Kernel, draws: int = DRAWS) -> Measured:
+    """Run one chain and compare it with the exact posterior."""
+    exact = exact_posterior(MODEL, X, u=1.0)
+    chain = Chain(MODEL, X, kernel, labels=np.zeros(6, int), seed=1, start={"u": 1.0}, update_u=False, update_hyper=False)
+    block = chain.run(draws)
+    shares = np.bincount(exact.index(block.labels), minlength=len(exact.partitions)) / draws
+    distance = float(np.abs(shares - exact.probabilities).sum() / 2)
+    return Measured(shares, distance, float(block.n_clusters.mean()))
+
+
+def noise(draws: int = DRAWS) -> float:
+    """Expected total variation of as many independent draws from the exact posterior."""
+    p = exact_posterior(MODEL, X, u=1.0).probabilities
+    return float(np.sqrt(2 / np.pi * p * (1 - p) / draws).sum() / 2)
+
+
+def draw(results: dict[str, Measured], path: Path) -> None:
+    """Exact probability of every partition against its share of the draws, one panel a kernel."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "hedgerow"  # the same file every time
+    from matplotlib import pyplot as plt
+
+    exact = exact_posterior(MODEL, X, u=1.0).probabilities
+    panels = list(results)[:3]
+    figure, axes = plt.subplots(1, len(panels), figsize=(9, 3.3), sharex=True, sharey=True, constrained_layout=True)
+    top = 1.1 * max(exact.max(), *(results[name].shares.max() for name in panels))
+    for ax, name in zip(axes, panels, strict=True):
+        ax.plot([0, top], [0, top], color="0.7", linewidth=1, zorder=0)
+        ax.scatter(exact, results[name].shares, s=12, alpha=0.6, linewidths=0, color="#2b6a4d")
+        ax.set_title(f"{name}\ntotal variation {results[name].total_variation:.3f}", fontsize=10)
+        ax.set_xlabel("exact probability")
+        ax.set_xlim(0, top)
+        ax.set_ylim(0, top)
+        ax.set_aspect("equal")
+    axes[0].set_ylabel("share of the draws")
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def main(folder: str = str(Path(__file__).parent)) -> None:
+    """Measure all kernels, print the table, draw the picture."""
+    exact = exact_posterior(MODEL, X, u=1.0)
+    results = {name: measure(kernel) for name, kernel in KERNELS.items()}
+    print(f"{'':26}total variation   E[clusters]")
+    print(f"{'exact (203 partitions)':26}{0:15.3f}{exact.expect(exact.n_clusters.astype(float)):14.3f}")
+    print(f"{'independent draws':26}{noise():15.3f}")
+    for name, found in results.items():
+        print(f"{name:26}{found.total_variation:15.3f}{found.mean_clusters:14.3f}")
+    path = Path(folder) / "published_bias.svg"
+    draw(results, path)
+    print(f"wrote {path.name}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
