@@ -59,6 +59,7 @@ def test_levels_of_every_kind_of_table(kind: str) -> None:
     model = Categorical().resolve(X)
     assert model.levels == (("blue", "red"), (1, 2))
     np.testing.assert_array_equal(model.check(X), [[1, 1], [NAN, 2], [0, NAN], [1, 2]])
+    np.testing.assert_array_equal(model.codes(X), [[1, 0], [-1, 1], [0, -1], [1, 1]])
     assert model.log_marginal(X) == pytest.approx(
         Categorical().resolve(TABLES["lists"]).log_marginal(TABLES["lists"])
     )

@@ -120,6 +120,7 @@ def test_groups_are_resolved_and_read_apart() -> None:
     product = model().resolve(frame)
     assert product.columns == USED
     assert product.n_columns == 6
+    assert [places for places, _ in product.groups()] == [[3, 0], [1], [2], [4], [5]]
     total = 0.0
     for columns, part in product.parts:
         alone = type(part)().resolve(frame[list(columns)])

@@ -123,7 +123,7 @@ class Categorical(Likelihood):
     def bind(self, X: Any) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         beta, levels = self._values()
-        codes = np.ascontiguousarray(_codes(self.check(X), levels))
+        codes = self.codes(X)
         # A column without any entry has no levels; the core wants one, which nothing takes.
         counts = np.array([max(len(names), 1) for names in levels], dtype=np.int32)
         return _core.Categorical(
@@ -147,18 +147,24 @@ class Categorical(Likelihood):
 
     def sample_posterior(self, X: Any, rng: np.random.Generator) -> tuple[FloatArray, ...]:
         """A draw of the log probabilities of each column's levels given the rows X of one cluster."""
-        beta, levels = self._values()
+        beta, _ = self._values()
         if has_rows(X):
-            codes = _codes(self.check(X), levels)
+            codes = self.codes(X)
             beta = tuple(weights + _counts(codes[:, j], len(weights)) for j, weights in enumerate(beta))
         return tuple(_draw(weights, rng) for weights in beta)
 
     def log_density(self, theta: tuple[FloatArray, ...], X: Any) -> FloatArray:
         """log L of every row of X; a missing entry adds nothing."""
-        codes = _codes(self.check(X), self._values()[1])
+        codes = self.codes(X)
         # The entry beyond the last level, which -1 reads, is that of a missing one.
         parts = [np.append(log_p, 0.0)[codes[:, j]] for j, log_p in enumerate(theta)]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
+    def codes(self, X: Any) -> npt.NDArray[np.int32]:
+        """The position of every entry of X in the levels of its column; -1 where it is missing."""
+        self._need("levels")
+        assert self.levels is not None
+        return _codes(self.check(X), self.levels)
 
     def _values(self) -> tuple[tuple[FloatArray, ...], Levels]:
         """Weights of every level and the levels, all known."""

@@ -124,14 +124,14 @@ class Product(Likelihood):
         """This likelihood on the rows of X, in compiled form."""
         self._known()
         data = self.check(X)
-        return _core.Product([part.bind(data[:, places]) for places, part in self._places()])
+        return _core.Product([part.bind(data[:, places]) for places, part in self.groups()])
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw the parameters of each cluster from the base measure, then its rows, group by group."""
         columns = self._known()
         labels = as_labels(labels, np.size(labels), OWNER)
         X = np.empty((len(labels), len(columns)))
-        for places, part in self._places():
+        for places, part in self.groups():
             X[:, places] = _dense(part.simulate(labels, rng))
         return X
 
@@ -139,14 +139,21 @@ class Product(Likelihood):
         """A draw of every group's parameter given the rows X of one cluster; from the base measure if none."""
         columns = self._known()
         data = self.check(X) if has_rows(X) else np.empty((0, len(columns)))
-        return tuple(part.sample_posterior(data[:, places], rng) for places, part in self._places())
+        return tuple(part.sample_posterior(data[:, places], rng) for places, part in self.groups())
 
     def log_density(self, theta: tuple[Any, ...], X: Any) -> FloatArray:
         """log L of every row of X, the sum over the groups."""
         data = self.check(X)
-        parts = zip(theta, self._places(), strict=True)
+        parts = zip(theta, self.groups(), strict=True)
         logs = [part.log_density(own, data[:, places]) for own, (places, part) in parts]
         return np.asarray(np.sum(logs, axis=0), dtype=np.float64)
+
+    def groups(self) -> list[tuple[list[int], Likelihood]]:
+        """Every group's columns as positions in checked data, and its likelihood."""
+        self._need("columns")
+        assert self.columns is not None
+        place = {column: i for i, column in enumerate(self.columns)}
+        return [([place[column] for column in columns], part) for columns, part in self.parts]
 
     def __repr__(self) -> str:
         """The call that makes this product."""
@@ -171,12 +178,6 @@ class Product(Likelihood):
                 "be resolved here: call resolve(X) first",
             )
         return self.columns
-
-    def _places(self) -> list[tuple[list[int], Likelihood]]:
-        """Every group's columns as positions in checked data, and its likelihood."""
-        assert self.columns is not None
-        place = {column: i for i, column in enumerate(self.columns)}
-        return [([place[column] for column in columns], part) for columns, part in self.parts]
 
     def _read(self, X: Any) -> tuple[FloatArray, Columns, dict[str | int, int]]:
         """Checked data, the columns in their order, and where each of them stands in X."""
