@@ -65,7 +65,7 @@ def check_likelihood(
         for sizes in ((1, 1), (2, 1), (3, 2)):
             _one_or_two(findings, model, sizes, draws, rng)
     if samples:
-        for n_old in (0, 1, min(3, X.shape[0] - 1)):
+        for n_old in sorted({0, min(1, X.shape[0] - 1), min(3, X.shape[0] - 1)}):
             _parameters(findings, model, X, n_old, draws // 2, rng)
     return findings.report(f"check_likelihood({model!r})", draws=float(draws))
 
