@@ -44,6 +44,11 @@ class Recorder:
             store[name] = np.full((*self._labels.shape[:2], *values.shape[1:]), np.nan)
         store[name][chain, rows] = values
 
+    @property
+    def complete(self) -> bool:
+        """Whether every chain has all its draws."""
+        return bool((self._filled == self._labels.shape[1]).all())
+
     def kept(self) -> tuple[npt.NDArray[np.intp], int]:
         """Chains and draws that make a full rectangle: all of them, or the most there is after an early stop."""
         longest = int(self._filled.max(initial=0))
@@ -56,8 +61,7 @@ class Recorder:
     def arrays(self) -> tuple[npt.NDArray[np.int32], dict[str, npt.NDArray[np.float64]], dict[str, npt.NDArray[np.float64]]]:
         """Labels, traces and kernel statistics of the rectangle."""
         chains, draws = self.kept()
-        complete = len(chains) == len(self._filled) and draws == self._labels.shape[1]
-        labels = self._labels if complete else self._labels[chains, :draws].copy()
+        labels = self._labels if self.complete else self._labels[chains, :draws].copy()
         traces = {name: values[chains, :draws] for name, values in self._traces.items()}
         stats = {name: values[chains, :draws] for name, values in self._stats.items()}
         return labels, traces, stats

@@ -12,7 +12,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from hedgerow.kernels import Kernel, TreeGuided
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.sampling.chain import Block, Chain
+from hedgerow.sampling.interrupts import heed_interrupts
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.sampling.recorder import Recorder
 from hedgerow.sampling.starts import Start, first_labels, read_starts
@@ -78,6 +79,8 @@ def sample(
     Ctrl-C stops the chains and returns the draws so far.
     """
     settings = _Settings.read(draws, warmup, chains, thin, seed)
+    callbacks = _read_callbacks(callbacks)
+    require(progress is None or isinstance(progress, bool), "sample", "progress", progress, "be True, False or None")
     require(isinstance(model, Mixture), "sample", "model", model, "be a Mixture")
     kernel = TreeGuided() if kernel is None else kernel
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
@@ -110,6 +113,13 @@ def _is_whole(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
+def _read_callbacks(callbacks: Sequence[Callable[[Update], Any]]) -> tuple[Callable[[Update], Any], ...]:
+    given = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+    good = isinstance(callbacks, Iterable) and all(map(callable, given))
+    require(good, "sample", "callbacks", callbacks, "be a list of functions of an Update")
+    return given
+
+
 class _Run:
     """One call of `sample`, from the first chain to the Posterior."""
 
@@ -126,7 +136,7 @@ class _Run:
     ) -> None:
         self.model, self.data, self.bound, self.times, self.kernel = model, data, bound, times, kernel
         self.starts, self.settings, self.callbacks = starts, settings, callbacks
-        self.stop = threading.Event()
+        self.stop, self.interrupted = threading.Event(), threading.Event()
         self.news: queue.Queue[tuple[Update, Block | None]] = queue.Queue()
         self.recorder = Recorder(settings.chains, settings.draws, bound.n_rows)
 
@@ -135,23 +145,26 @@ class _Run:
         started, clock = datetime.now(UTC), time.perf_counter()
         threads = 1 if self.bound.serial else min(settings.chains, os.cpu_count() or 1)
         total = settings.warmup + settings.draws * settings.thin
-        interrupted = False
-        with open_progress(progress, settings.chains, total) as bars, ThreadPoolExecutor(threads) as pool:
+        with (
+            heed_interrupts(self.interrupted),
+            open_progress(progress, settings.chains, total) as bars,
+            ThreadPoolExecutor(threads) as pool,
+        ):
             futures = [pool.submit(self.run_chain, chain) for chain in range(settings.chains)]
             try:
                 self.collect(futures, bars.show)
             except KeyboardInterrupt:
-                interrupted = True
+                self.interrupted.set()
                 self.finish(futures)
-                if self.recorder.kept()[1] == 0:
-                    raise
             except BaseException as error:
                 self.finish(futures)
                 if self.recorder.kept()[1] > 0:
                     error.add_note("The draws so far are in this exception's attribute `posterior`.")
                     error.posterior = self.posterior(started, clock, True)  # type: ignore[attr-defined]
                 raise
-        return self.posterior(started, clock, interrupted or self.stop.is_set())
+        if self.recorder.kept()[1] == 0:  # stopped before the first draw
+            raise KeyboardInterrupt if self.interrupted.is_set() else RuntimeError("A callback stopped sample() before a draw.")
+        return self.posterior(started, clock, not self.recorder.complete)
 
     def run_chain(self, index: int) -> None:
         """A worker: warm up, then draw, a block at a time."""
@@ -190,6 +203,8 @@ class _Run:
     def collect(self, futures: list[Future[None]], show: Callable[[Update], None]) -> None:
         """Store blocks until every worker is done; the first error of a worker stops all."""
         while not all(future.done() for future in futures) or not self.news.empty():
+            if self.interrupted.is_set():
+                return self.finish(futures)
             try:
                 update, block = self.news.get(timeout=0.05)
             except queue.Empty:

@@ -23,7 +23,10 @@ def read_starts(init: Any, chains: int, n: int) -> list[Start]:
         return [_word(init)] * chains
     if isinstance(init, Sequence) and any(isinstance(item, str) for item in init):
         return [_one(item, n) for item in _one_each(init, chains)]
-    array = np.asarray(init)
+    try:
+        array = np.asarray(init)
+    except ValueError:  # lists of unequal lengths
+        return [_one(item, n) for item in _one_each(init, chains)]
     if array.ndim == 1:
         return [as_labels(array, n, "sample")] * chains
     if array.ndim == 2:

@@ -1,0 +1,76 @@
+"""The first partition of every chain: words, labels, one of either per chain, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+
+
+@pytest.fixture(scope="module")
+def X() -> np.ndarray:
+    return hr.data.ring13(seed=0, n=130)[0]
+
+
+@pytest.fixture(scope="module")
+def model() -> hr.Mixture:
+    return hr.Mixture(hr.NGG(alpha=1.0, sigma=0.2, tau=1.0), hr.GaussianWishart())
+
+
+def first_counts(model: hr.Mixture, X: Any, init: Any, chains: int = 2) -> list[int]:
+    """Clusters of the first draw when nothing but one row can move."""
+    post = hr.sample(model, X, kernel=hr.Gibbs(subset=1), draws=1, warmup=0, chains=chains, seed=0, init=init)
+    return [int(k) for k in post.n_clusters[:, 0]]
+
+
+def test_starts_by_word(model, X) -> None:
+    assert all(k in (1, 2) for k in first_counts(model, X, "one"))
+    assert all(k in (len(X), len(X) - 1) for k in first_counts(model, X, "singletons"))
+    assert all(5 < k < 40 for k in first_counts(model, X, "sequential"))
+
+
+def test_starts_by_labels_of_any_kind(model, X) -> None:
+    labels = hr.data.ring13(seed=0, n=130)[1]
+    whole = first_counts(model, X, labels)
+    assert all(abs(k - 13) <= 1 for k in whole)
+    assert first_counts(model, X, list(labels)) == whole
+    assert first_counts(model, X, labels * 10 - 3) == whole  # only which rows share a label matters
+    assert first_counts(model, X, np.array(["abcdefghijklm"[k] for k in labels])) == whole
+
+
+def test_starts_one_per_chain(model, X) -> None:
+    labels = hr.data.ring13(seed=0, n=130)[1]
+    ones, halves = np.zeros(130, int), np.arange(130) % 2
+    a, b = first_counts(model, X, [ones, labels])
+    assert a <= 2
+    assert abs(b - 13) <= 1
+    assert first_counts(model, X, np.stack([ones, labels])) == [a, b]
+    a, b, c = first_counts(model, X, ["one", "singletons", halves], chains=3)
+    assert a <= 2
+    assert b >= 129
+    assert abs(c - 2) <= 1
+
+
+@pytest.mark.parametrize(
+    ("init", "words"),
+    [
+        ("kmeans", "be one of sequential, one, singletons"),
+        (["one"], r"have one entry per chain \(2\)"),
+        (["one", 3], "one-dimensional"),
+        (np.zeros(7, int), "130 rows"),
+        (np.zeros((3, 130), int), r"one entry per chain \(2\)"),
+        (np.zeros((2, 7), int), "130 rows"),
+        ([[0, 1], [0]], "130 rows"),
+        (np.zeros((2, 2, 130), int), "must be one of"),
+        (np.full(130, 0.5), "whole number"),
+        (None, "must be one of"),
+        (3, "must be one of"),
+    ],
+    ids=str,
+)
+def test_starts_refused(model, X, init, words) -> None:
+    with pytest.raises(hr.ParameterError, match=words):
+        hr.sample(model, X, chains=2, init=init)
