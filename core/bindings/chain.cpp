@@ -172,11 +172,16 @@ class PyChain {
     out["tau"] = m.tau();
     out["theta"] = m.theta();
     out["rng"] = to_array(std::vector<std::uint64_t>(chain_->state.rng.state().begin(), chain_->state.rng.state().end()));
+    Carried carried;
+    chain_->kernel().save(carried);
+    out["kernel_whole"] = to_array(carried.whole);
+    out["kernel_real"] = to_array(carried.real);
     return out;
   }
 
   void set_state(In<std::int32_t, 1> labels, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
-                 std::optional<In<std::uint64_t, 1>> rng) {
+                 std::optional<In<std::uint64_t, 1>> rng, std::optional<In<std::int32_t, 1>> kernel_whole,
+                 std::optional<In<double, 1>> kernel_real) {
     Measure& m = chain_->state.measure;
     std::vector<int> start = to_vector(labels);
     check_labels(start, chain_->likelihood().rows());
@@ -184,9 +189,17 @@ class PyChain {
       throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
     m.set(log_u.data(), alpha.data(), sigma, tau, theta);
     chain_->state.partition.assign(start);
-    if (!rng) return;
-    if (rng->shape(0) != 4) throw std::invalid_argument("rng must have four words");
-    chain_->state.rng.set_state({(*rng)(0), (*rng)(1), (*rng)(2), (*rng)(3)});
+    if (rng) {
+      if (rng->shape(0) != 4) throw std::invalid_argument("rng must have four words");
+      chain_->state.rng.set_state({(*rng)(0), (*rng)(1), (*rng)(2), (*rng)(3)});
+    }
+    if (!kernel_whole || !kernel_real) return;
+    Carried carried;
+    carried.whole.assign(kernel_whole->data(), kernel_whole->data() + kernel_whole->size());
+    carried.real.assign(kernel_real->data(), kernel_real->data() + kernel_real->size());
+    CarriedReader reader(carried);
+    chain_->kernel().load(chain_->state, reader);
+    if (!reader.at_end()) throw std::invalid_argument("a kernel's memory holds more than this kernel wrote");
   }
 
   std::vector<std::string> stat_names() const { return chain_->kernel().stat_names(); }
@@ -333,7 +346,7 @@ void bind_chain(nb::module_& m) {
       .def("start_sequentially", &PyChain::start_sequentially)
       .def("state", &PyChain::state)
       .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"),
-           nb::arg("theta"), nb::arg("rng") = nb::none())
+           nb::arg("theta"), nb::arg("rng") = nb::none(), nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none())
       .def("log_joint", &PyChain::log_joint)
       .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)

@@ -1,5 +1,6 @@
 // A chain: one iteration moves the partition, then u, then the hyper-parameters.
 #include <numeric>
+#include <stdexcept>
 
 #include "hedgerow/kernel.hpp"
 
@@ -21,6 +22,20 @@ void Likelihood::fill_log_single() {
     statistics_of_one->add(0, i);
     log_single_[i] = statistics_of_one->log_marginal(0);
   }
+}
+
+std::vector<int> CarriedReader::wholes(std::size_t count) {
+  if (count > from_.whole.size() - whole_) throw std::invalid_argument("a kernel's memory ends early");
+  const auto begin = from_.whole.begin() + static_cast<std::ptrdiff_t>(whole_);
+  whole_ += count;
+  return std::vector<int>(begin, begin + static_cast<std::ptrdiff_t>(count));
+}
+
+std::vector<double> CarriedReader::reals(std::size_t count) {
+  if (count > from_.real.size() - real_) throw std::invalid_argument("a kernel's memory ends early");
+  const auto begin = from_.real.begin() + static_cast<std::ptrdiff_t>(real_);
+  real_ += count;
+  return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
 State::State(const Likelihood& likelihood, const Prior& prior, std::vector<int> groups, Rng rng_)

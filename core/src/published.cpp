@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "hedgerow/special.hpp"
 
@@ -25,6 +26,61 @@ void Published::stats(double* out) const {
   out[3] = merge_accepts_;
   out[4] = proposals_ > 0 ? log_r_sum_ / proposals_ : std::nan("");
   gibbs_.stats(out + 5);
+}
+
+// Trees in postfix order: a row for a leaf, -1 to join the last two.
+void Published::save(Carried& out) const {
+  out.whole.push_back(trees_ != nullptr);
+  if (!trees_) return;
+  out.whole.insert(out.whole.end(), planted_.begin(), planted_.end());
+  out.whole.push_back(static_cast<int>(roots_.size()));
+  std::vector<int> pending, order;
+  for (int root : roots_) {
+    order.clear();
+    pending.assign(1, root);
+    while (!pending.empty()) {
+      const int v = pending.back();
+      pending.pop_back();
+      order.push_back(trees_->leaf(v) ? v : -1);
+      if (trees_->leaf(v)) continue;
+      pending.push_back(trees_->left(v));
+      pending.push_back(trees_->right(v));
+    }
+    out.whole.insert(out.whole.end(), order.rbegin(), order.rend());
+  }
+}
+
+void Published::load(State& state, CarriedReader& in) {
+  const std::size_t n = static_cast<std::size_t>(state.partition.rows());
+  auto check = [](bool good) {
+    if (!good) throw std::invalid_argument("a kernel's memory has trees that are none");
+  };
+  trees_.reset();
+  roots_.clear();
+  if (in.whole() == 0) return;
+  planted_ = in.wholes(n);
+  const int count = in.whole();
+  check(count >= 1 && static_cast<std::size_t>(count) <= n);
+  auto trees = std::make_unique<Trees>(state);
+  std::vector<char> seen(n, 0);
+  for (int word : in.wholes(2 * n - static_cast<std::size_t>(count))) {
+    if (word >= 0) {
+      check(static_cast<std::size_t>(word) < n && !seen[word]);
+      seen[word] = 1;
+      roots_.push_back(word);
+      continue;
+    }
+    check(roots_.size() >= 2);
+    const int right = roots_.back();
+    roots_.pop_back();
+    roots_.back() = trees->join(roots_.back(), right);
+  }
+  check(static_cast<int>(roots_.size()) == count);
+  for (int c = 0; c < count; ++c) {
+    trees->collect(roots_[c], nodes_);
+    for (int v : nodes_) check(!trees->leaf(v) || planted_[v] == c);
+  }
+  trees_ = std::move(trees);
 }
 
 void Published::record(double log_r, bool accepted, bool was_split) {

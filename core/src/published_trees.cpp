@@ -62,19 +62,27 @@ void Trees::add_to(int v, int x) {
   if (leaf(x)) statistics_->add(v, x);
   else statistics_->merge(v, x);
   node_[v].size += size(x);
+  node_[v].changed = true;
   for (int r = 0; r < R_ && !q_.empty(); ++r) q_[static_cast<std::size_t>(v) * R_ + r] += q(x)[r];
 }
 
 int Trees::join(int a, int b) {
   const int v = fresh();
+  node_[v] = {a, b, -1, 0, 0.0, 0.0, false};
+  node_[a].parent = node_[b].parent = v;
+  gather(v);
+  return v;
+}
+
+void Trees::gather(int v) {
+  const int a = left(v), b = right(v);
   const int big = size(a) >= size(b) ? a : b, small = big == a ? b : a;
   statistics_->copy(v, big);
-  node_[v] = {a, b, -1, size(big), 0.0, 0.0};
+  node_[v].size = size(big);
   for (int r = 0; r < R_ && !q_.empty(); ++r) q_[static_cast<std::size_t>(v) * R_ + r] = q(big)[r];
   add_to(v, small);
-  node_[a].parent = node_[b].parent = v;
+  node_[v].changed = node_[a].changed || node_[b].changed;
   set_potentials(v);
-  return v;
 }
 
 // SeqInsert (2014, algorithm 2): beside c when d(l,r) is the least of d(l,r), d(l,x), d(r,x), else below the nearer child.
@@ -106,6 +114,7 @@ int Trees::detach(int row) {
   int root = sibling;
   for (int u = up; u >= 0; u = parent(u)) {
     node_[u].size -= 1;
+    node_[u].changed = true;
     for (int r = 0; r < R_ && !q_.empty(); ++r) q_[static_cast<std::size_t>(u) * R_ + r] -= q(row)[r];
     if (!statistics_->remove(u, row)) {
       statistics_->copy(u, left(u));
@@ -162,7 +171,7 @@ void Trees::claim(int root) {
 void Trees::refresh(int root) {
   std::vector<int> nodes;
   collect(root, nodes);
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) set_potentials(*it);
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) node_[*it].changed ? gather(*it) : set_potentials(*it);
 }
 
 void Trees::collect(int root, std::vector<int>& nodes) const {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 #include "hedgerow/bhc.hpp"
 #include "hedgerow/ibhc.hpp"
@@ -45,6 +46,41 @@ void TreeGuided::adapt(State& state, double progress) {
   constexpr int kTimes = 3;
   if (grown_ == 0 || growths_ >= kTimes || progress < kAgain[growths_]) return;
   grow(state, ++growths_ == 1 ? 1 : grown_);
+}
+
+void TreeGuided::save(Carried& out) const {
+  if (grown_ == 0) return;
+  out.whole.insert(out.whole.end(), {growths_, static_cast<int>(guides_.size())});
+  for (const auto& guide : guides_) {
+    const std::ptrdiff_t n = guide->tree.rows();
+    for (const std::vector<int>* side : {&guide->tree.left, &guide->tree.right}) out.whole.insert(out.whole.end(), side->begin() + n, side->end());
+    out.real.insert(out.real.end(), guide->split_probability.begin() + n, guide->split_probability.end());
+  }
+}
+
+void TreeGuided::load(State& state, CarriedReader& in) {
+  if (grown_ == 0) return;
+  const std::size_t n = static_cast<std::size_t>(state.partition.rows());
+  growths_ = in.whole();
+  const int count = in.whole();
+  if (growths_ < 0 || count < 0 || count > grown_) throw std::invalid_argument("a kernel's memory has guides it cannot have grown");
+  guides_.clear();
+  for (int g = 0; g < count; ++g) {
+    std::vector<int> sides[2];
+    for (std::vector<int>& side : sides) {
+      side.assign(n, -1);
+      const std::vector<int> inner = in.wholes(n - 1);
+      side.insert(side.end(), inner.begin(), inner.end());
+    }
+    auto guide = std::make_shared<WeightedGuide>();
+    guide->tree = Guide(std::move(sides[0]), std::move(sides[1]));
+    guide->split_probability.assign(n, 0.0);
+    for (double p : in.reals(n - 1)) {
+      if (!(p >= 0.0 && p <= 1.0)) throw std::invalid_argument("a kernel's memory has probabilities outside [0, 1]");
+      guide->split_probability.push_back(p);
+    }
+    guides_.push_back(std::move(guide));
+  }
 }
 
 std::vector<std::string> TreeGuided::stat_names() const {

@@ -1,6 +1,7 @@
 // A chain's state, the kernels that move it, and the chain that runs them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,26 @@ struct State {
   Rng rng;
 };
 
+// What a kernel carries from one iteration to the next, as plain numbers.
+struct Carried {
+  std::vector<std::int32_t> whole;
+  std::vector<double> real;
+};
+
+// Reads it front to back. Files are not trusted: throws std::invalid_argument where the numbers end early.
+class CarriedReader {
+ public:
+  explicit CarriedReader(const Carried& from) : from_(from) {}
+  int whole() { return wholes(1)[0]; }
+  std::vector<int> wholes(std::size_t count);
+  std::vector<double> reals(std::size_t count);
+  bool at_end() const { return whole_ == from_.whole.size() && real_ == from_.real.size(); }
+
+ private:
+  const Carried& from_;
+  std::size_t whole_ = 0, real_ = 0;
+};
+
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -30,6 +51,10 @@ class Kernel {
   // What happened in the last iteration, one number per name.
   virtual std::vector<std::string> stat_names() const { return {}; }
   virtual void stats(double* out) const { (void)out; }
+  // What the next iteration needs beyond the state, and back into a kernel made by the same recipe: the two then go on alike to
+  // the last bit. `load` throws std::invalid_argument for numbers that `save` cannot have written.
+  virtual void save(Carried& out) const { (void)out; }
+  virtual void load(State& state, CarriedReader& in) { (void)state, (void)in; }
 };
 
 // Log prior weights of joining each cluster, for one point against all clusters, kept as clusters change.

@@ -18,6 +18,12 @@ class Combined : public Kernel {
   void adapt(State& state, double progress) override {
     for (Part& part : parts_) part.kernel->adapt(state, progress);
   }
+  void save(Carried& out) const override {
+    for (const Part& part : parts_) part.kernel->save(out);
+  }
+  void load(State& state, CarriedReader& in) override {
+    for (Part& part : parts_) part.kernel->load(state, in);
+  }
 
  protected:
   std::vector<Part> parts_;

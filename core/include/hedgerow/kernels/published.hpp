@@ -34,7 +34,9 @@ class Trees {
   int copy(int root);                // the same tree with inner nodes of its own
   void discard(int root);            // frees the inner nodes of a copy that is not wanted
   void claim(int root);              // makes leaves point into this tree again
-  void refresh(int root);            // all potentials, after the hyper-parameters moved
+  // All potentials, after the hyper-parameters moved. Statistics that rows were added to or taken from are first made anew from
+  // those of the children, so that they are a function of the tree alone, however it was reached.
+  void refresh(int root);
   void collect(int root, std::vector<int>& nodes) const;  // every node, parents first
   int root_of(int v) const;
 
@@ -42,9 +44,11 @@ class Trees {
   struct Node {
     int left = -1, right = -1, parent = -1, size = 1;
     double phi_h = 0.0, phi_t = 0.0;
+    bool changed = false;  // the statistics are not those `gather` makes
   };
   int fresh();
   void set_potentials(int v);
+  void gather(int v);  // everything of v from its children
   void add_to(int v, int x);  // statistics and size of v take in x
   double weight_joined(int a, int b) const;
   const double* q(int v) const { return q_.empty() ? nullptr : &q_[static_cast<std::size_t>(v) * R_]; }
@@ -63,6 +67,8 @@ class Published final : public Kernel {
   void step(State& state) override;
   std::vector<std::string> stat_names() const override;
   void stats(double* out) const override;
+  void save(Carried& out) const override;  // the trees, and the labels they stand for
+  void load(State& state, CarriedReader& in) override;
 
  private:
   void plant(State& state);

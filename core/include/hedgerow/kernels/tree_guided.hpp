@@ -35,6 +35,8 @@ class TreeGuided final : public Kernel {
   void adapt(State& state, double progress) override;
   std::vector<std::string> stat_names() const override;
   void stats(double* out) const override;
+  void save(Carried& out) const override;  // the guides grown so far
+  void load(State& state, CarriedReader& in) override;
 
  private:
   struct Block {
