@@ -6,6 +6,9 @@
 #include "hedgerow/special.hpp"
 
 namespace hedgerow {
+namespace {
+constexpr double kLeast = 1e-300;  // a mass that underflowed to 0 could never grow again
+}
 
 Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
     : prior_(prior),
@@ -55,7 +58,7 @@ void Measure::set(const double* log_xi, const double* alpha, double sigma, doubl
 // ((τ+x)^σ − τ^σ)/σ, and its limits at σ = 0 and τ = 0.
 double Measure::psi_over_alpha(double log_x, double sigma, double tau) {
   if (tau == 0.0) return std::exp(sigma * log_x) / sigma;
-  const double l = std::log1p(std::exp(log_x - std::log(tau)));
+  const double l = log_add(0.0, log_x - std::log(tau));
   if (sigma == 0.0) return l;
   return std::exp(sigma * std::log(tau)) * std::expm1(sigma * l) / sigma;
 }
@@ -198,7 +201,7 @@ void Measure::update_pitman_yor(Rng& rng, const std::vector<int>& sizes) {
   log_xi_[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(theta_);
   const double log_1u = log_add(0.0, log_xi_[0]);
   const double shape = theta_ / sigma_ + static_cast<double>(sizes.size());
-  alpha_[0] = std::exp(rng.log_gamma_variate(shape) + std::log(sigma_) - sigma_ * log_1u);
+  alpha_[0] = std::max(kLeast, std::exp(rng.log_gamma_variate(shape) + std::log(sigma_) - sigma_ * log_1u));
   refresh();
 }
 
@@ -262,7 +265,7 @@ void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::v
   if (u_integrated()) {  // Escobar and West's auxiliary variable is this u
     const double log_u = rng.log_gamma_variate(n_) - rng.log_gamma_variate(alpha_[0]) + std::log(tau_);
     log_xi_[0] = log_u;
-    alpha_[0] = rng.gamma(prior_.alpha_law->a + K, prior_.alpha_law->b + psi_over_alpha(log_u, 0.0, tau_));
+    alpha_[0] = std::max(kLeast, rng.gamma(prior_.alpha_law->a + K, prior_.alpha_law->b + psi_over_alpha(log_u, 0.0, tau_)));
     return refresh();
   }
   const std::vector<int> z = draw_bases(rng, sizes, log_q);
@@ -274,8 +277,8 @@ void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::v
   if (prior_.alpha_law) {
     const Law law = *prior_.alpha_law;
     for (int r = 0; r < R_; ++r)
-      alpha_[r] = std::exp(rng.log_gamma_variate(law.a + count[r]) -
-                           std::log(law.b + psi_over_alpha(log_xi_bar_[r], sigma_, tau_)));
+      alpha_[r] = std::max(kLeast, std::exp(rng.log_gamma_variate(law.a + count[r]) -
+                                            std::log(law.b + psi_over_alpha(log_xi_bar_[r], sigma_, tau_))));
   }
   auto shared = [&](double sigma, double tau) {  // −Σ ψ_r − Σ_c (|c|−σ) log(ξ̄+τ)
     const double log_tau = tau > 0.0 ? std::log(tau) : -kInf;

@@ -5,35 +5,42 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "hedgerow/special.hpp"
 
 namespace hedgerow {
 namespace {
-constexpr std::size_t kMostJumps = 1000000;
+constexpr std::int64_t kMostJumps = 20000000;
 }
 
 // Points of the intensity α/Γ(1−σ) w^(−1−σ) e^(−bw) above L, left to right: beyond the last point t it is bounded by
-// α/Γ(1−σ) t^(−1−σ) e^(−bw), whose next point has a closed form; it is kept with probability (w/t)^(−1−σ).
-void Slice::draw_jumps(State& state, double log_level, std::vector<double>& out) const {
-  const Measure& measure = state.measure;
-  const double sigma = measure.sigma();
-  const double log_rate = log_add(measure.log_u(), measure.tau() > 0.0 ? std::log(measure.tau()) : -kInf);
-  const double log_front = std::log(measure.alpha()) - lgamma(1.0 - sigma) - log_rate;
-  double log_t = log_level;
-  out.clear();
+// α/Γ(1−σ) t^(−1−σ) e^(−bw), whose next point has a closed form; it is kept with probability (w/t)^(−1−σ). Returns the log of
+// the next point after log_t, or +∞.
+double Slice::next_jump(State& state, double log_rate, double log_t) const {
+  const double sigma = state.measure.sigma();
+  const double log_front = std::log(state.measure.alpha()) - lgamma(1.0 - sigma) - log_rate;
   for (;;) {
-    const double bt = std::exp(log_rate + log_t);
-    const double log_mass = log_front - (1.0 + sigma) * log_t - bt;  // of the bound beyond t
+    const double log_mass = log_front - (1.0 + sigma) * log_t - std::exp(log_rate + log_t);  // of the bound beyond t
     const double used = state.rng.exponential() * std::exp(-log_mass);
-    if (used >= 1.0) return;
+    if (used >= 1.0) return kInf;
     const double step = -std::log1p(-used);  // b(w − t)
     const double log_w = log_add(log_t, std::log(step) - log_rate);
-    if (std::log(state.rng.uniform_open()) < -(1.0 + sigma) * (log_w - log_t)) out.push_back(log_w);
-    if (out.size() > kMostJumps)
-      throw std::runtime_error("Slice: more than a million jumps of the measure lie above the slices, because sigma is near 1. "
-                               "Fix a smaller sigma or use another kernel, such as TreeGuided()");
+    if (std::log(state.rng.uniform_open()) < -(1.0 + sigma) * (log_w - log_t)) return log_w;
     log_t = log_w;
+  }
+}
+
+// One atom offered to every row whose slice lies below its weight. Rows keep one of the atoms offered so far, each with
+// probability proportional to its density, so no atom need be remembered: there may be millions, and few are ever taken.
+void Slice::offer(State& state, int id, double log_weight, const double* atom) {
+  Statistics& statistics = state.partition.statistics();
+  for (int row : by_slice_) {
+    if (log_slice_[row] >= log_weight) return;
+    const double density = statistics.log_density(row, atom);
+    const double before = log_total_[row];
+    log_total_[row] = log_add(before, density);
+    if (before == -kInf || std::log(state.rng.uniform_open()) < density - log_total_[row]) chosen_[row] = id;
   }
 }
 
@@ -42,52 +49,41 @@ void Slice::step(State& state) {
   Statistics& statistics = partition.statistics();
   Rng& rng = state.rng;
   const int n = partition.rows(), k = partition.clusters(), size = statistics.atom_size();
-  if (size == 0) throw std::invalid_argument("Slice needs a likelihood whose atoms can be drawn; this one has none");
-  if (!state.measure.trivial_q()) throw std::invalid_argument("Slice handles one measure; use another kernel for mixed ones");
+  if (size == 0) throw std::invalid_argument("Slice needs a likelihood whose parameters can be drawn; Custom is not one");
+  if (!state.measure.trivial_q()) throw std::invalid_argument("Slice handles one measure; use another kernel under a MixedNRM prior");
   const double log_rate = log_add(state.measure.log_u(), state.measure.tau() > 0.0 ? std::log(state.measure.tau()) : -kInf);
 
-  log_weight_.resize(k);
-  for (int c = 0; c < k; ++c) log_weight_[c] = rng.log_gamma_variate(partition.size(c) - state.measure.sigma()) - log_rate;
+  std::vector<double> log_weight(k), atom(size);
+  for (int c = 0; c < k; ++c) log_weight[c] = rng.log_gamma_variate(partition.size(c) - state.measure.sigma()) - log_rate;
   log_slice_.resize(n);
-  double lowest = kInf;
-  for (int i = 0; i < n; ++i) {
-    log_slice_[i] = log_weight_[partition.label(i)] + std::log(rng.uniform_open());
-    lowest = std::min(lowest, log_slice_[i]);
+  by_slice_.resize(n);
+  for (int i = 0; i < n; ++i) log_slice_[i] = log_weight[partition.label(i)] + std::log(rng.uniform_open());
+  std::iota(by_slice_.begin(), by_slice_.end(), 0);
+  std::sort(by_slice_.begin(), by_slice_.end(), [&](int a, int b) { return log_slice_[a] < log_slice_[b]; });
+  log_total_.assign(n, -kInf);
+  chosen_.assign(n, -1);
+  for (int c = 0; c < k; ++c) {
+    statistics.draw_atom(c, rng, atom.data());
+    offer(state, c, log_weight[c], atom.data());
   }
-  std::vector<double> jumps;
-  draw_jumps(state, lowest, jumps);
-  const int total = k + static_cast<int>(jumps.size());
-  atoms_count_ = total;
-  atoms_.resize(static_cast<std::size_t>(total) * size);
   const int empty = partition.scratch(0);
   statistics.clear(empty);
-  for (int c = 0; c < total; ++c) statistics.draw_atom(c < k ? c : empty, rng, &atoms_[static_cast<std::size_t>(c) * size]);
-  log_weight_.insert(log_weight_.end(), jumps.begin(), jumps.end());
+  std::int64_t jumps = 0;
+  for (double w = next_jump(state, log_rate, log_slice_[by_slice_[0]]); w < kInf; w = next_jump(state, log_rate, w)) {
+    if (++jumps > kMostJumps)
+      throw std::runtime_error("Slice: more than twenty million jumps of the measure lie above the slices, as happens when sigma is "
+                               "large. Fix a smaller sigma or use another kernel, such as TreeGuided()");
+    statistics.draw_atom(empty, rng, atom.data());
+    offer(state, k + static_cast<int>(jumps) - 1, w, atom.data());
+  }
+  atoms_count_ = static_cast<double>(k + jumps);
 
-  // Rows choose among the atoms above their slice, evenly but for the density. Atoms by falling weight, so the search stops early.
-  std::vector<int> by_weight(total), chosen(n), slot(total, -1);
-  std::iota(by_weight.begin(), by_weight.end(), 0);
-  std::sort(by_weight.begin(), by_weight.end(), [&](int a, int b) { return log_weight_[a] > log_weight_[b]; });
   moved_ = 0.0;
-  density_.resize(total);
-  for (int i = 0; i < n; ++i) {
-    int count = 0;
-    while (count < total && log_weight_[by_weight[count]] > log_slice_[i]) {
-      density_[count] = statistics.log_density(i, &atoms_[static_cast<std::size_t>(by_weight[count]) * size]);
-      ++count;
-    }
-    const double top = *std::max_element(density_.begin(), density_.begin() + count);
-    double sum = 0.0;
-    for (int a = 0; a < count; ++a) sum += density_[a] = std::exp(density_[a] - top);
-    chosen[i] = by_weight[draw_index(rng, density_.data(), count, sum)];
-    moved_ += chosen[i] != partition.label(i);
-  }
-  int next = 0;
-  for (int& c : chosen) {
-    if (slot[c] < 0) slot[c] = next++;
-    c = slot[c];
-  }
-  partition.assign(chosen);
+  for (int i = 0; i < n; ++i) moved_ += chosen_[i] != partition.label(i);
+  std::unordered_map<int, int> slot;
+  std::vector<int> labels(n);
+  for (int i = 0; i < n; ++i) labels[i] = slot.try_emplace(chosen_[i], static_cast<int>(slot.size())).first->second;
+  partition.assign(labels);
 }
 
 }  // namespace hedgerow

@@ -25,11 +25,16 @@ from hedgerow.kernels import (
     smc,
 )
 from hedgerow.likelihoods import (
+    Bernoulli,
+    Categorical,
     Custom,
     GaussianDiagonal,
     GaussianWishart,
     Likelihood,
     Multinomial,
+    Poisson,
+    Product,
+    likelihood_for,
 )
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior, load
@@ -42,7 +47,9 @@ __all__ = [
     "DP",
     "NGG",
     "NIG",
+    "Bernoulli",
     "Beta",
+    "Categorical",
     "Custom",
     "Gamma",
     "GaussianDiagonal",
@@ -56,8 +63,10 @@ __all__ = [
     "Multinomial",
     "ParameterError",
     "PitmanYor",
+    "Poisson",
     "Posterior",
     "Prior",
+    "Product",
     "Slice",
     "SmcResult",
     "SplitMerge",
@@ -67,6 +76,7 @@ __all__ = [
     "__version__",
     "cycle",
     "data",
+    "likelihood_for",
     "load",
     "mix",
     "sample",

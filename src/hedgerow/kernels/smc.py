@@ -97,8 +97,8 @@ def smc(
     require(is_whole(runs) and runs >= 1, "smc", "runs", runs, "be a whole number from 1 up")
     require(seed is None or (is_whole(seed) and seed >= 0), "smc", "seed", seed, "be a whole number from 0 up, or None")
     require(0 <= threshold <= 1, "smc", "threshold", threshold, "lie in [0, 1]")
+    model = model.resolve(X)  # before checking: names of columns and levels are read from X itself
     data = model.likelihood.check(X)
-    model = model.resolve(data)
     bound = model.likelihood.bind(data)
     grouping = model.prior.group(times, bound.n_rows, "smc")
     groups = None if grouping is None else grouping.codes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Multinomial
+from hedgerow.likelihoods import Bernoulli, Categorical, GaussianDiagonal, GaussianWishart, Multinomial, Poisson, Product
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["TWINS", "twin_log_marginals"]
@@ -17,6 +17,10 @@ TWINS: dict[type, Callable[[Any, Any], float]] = {
     GaussianWishart: lambda m, X: reference.gaussian_wishart_log_marginal(X, m.mean, m.r, m.nu, m.psi),
     GaussianDiagonal: lambda m, X: reference.gaussian_diagonal_log_marginal(X, m.mean, m.r, m.a, m.b),
     Multinomial: lambda m, X: reference.multinomial_log_marginal(X, m.beta),
+    Bernoulli: lambda m, X: reference.bernoulli_log_marginal(X, m.a, m.b),
+    Poisson: lambda m, X: reference.poisson_log_marginal(X, m.a, m.b),
+    Categorical: lambda m, X: reference.categorical_log_marginal(m.codes(X), m.beta),
+    Product: lambda m, X: sum(TWINS[type(part)](part, X[:, places]) for places, part in m.groups()),
 }
 """From a resolved likelihood and the checked rows of one cluster to log p(X_c)."""
 

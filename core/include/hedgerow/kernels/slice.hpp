@@ -20,11 +20,12 @@ class Slice final : public Kernel {
   }
 
  private:
-  // Log weights of the unoccupied jumps above e^(log_level).
-  void draw_jumps(State& state, double log_level, std::vector<double>& out) const;
+  double next_jump(State& state, double log_rate, double log_t) const;
+  void offer(State& state, int id, double log_weight, const double* atom);
 
   double atoms_count_ = 0.0, moved_ = 0.0;
-  std::vector<double> atoms_, log_weight_, log_slice_, density_;
+  std::vector<double> log_slice_, log_total_;
+  std::vector<int> by_slice_, chosen_;
 };
 
 }  // namespace hedgerow
