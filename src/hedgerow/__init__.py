@@ -40,6 +40,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
 from hedgerow.sampling import sample
+from hedgerow.trees import Forest, bhc, ibhc
 
 __version__ = _version("hedgerow")
 
@@ -51,6 +52,7 @@ __all__ = [
     "Beta",
     "Categorical",
     "Custom",
+    "Forest",
     "Gamma",
     "GaussianDiagonal",
     "GaussianWishart",
@@ -74,8 +76,10 @@ __all__ = [
     "TreeGuided",
     "TreeGuidedPublished",
     "__version__",
+    "bhc",
     "cycle",
     "data",
+    "ibhc",
     "likelihood_for",
     "load",
     "mix",

@@ -1,0 +1,168 @@
+"""bhc() and ibhc(): forests from data, greedily or one row at a time.
+
+`bhc` joins the pair of trees of least d while that d is below 1 (Lee & Choi 2014, algorithm 1). `ibhc` puts rows into trees one
+after the other, and cuts a tree where a refreshed d exceeds 1 (2014, section 3.2; 2015, section 2.3); it is repeated with u and the
+hyper-parameters resampled in between, and the forest of highest log joint is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hedgerow import _core
+from hedgerow.errors import require
+from hedgerow.mixture import Mixture
+from hedgerow.trees.forest import Forest
+
+__all__ = ["bhc", "ibhc"]
+
+_ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
+
+
+def bhc(
+    model: Mixture,
+    X: Any,
+    *,
+    u: Any = None,
+    builds: int = 3,
+    connectivity: Any = None,
+    times: Any = None,
+    seed: int | None = None,
+) -> Forest:
+    """Greedy Bayesian hierarchical clustering.
+
+    Parameters
+    ----------
+    u : float or array-like, optional
+        Hold u (one value per group under a `MixedNRM` prior) instead of resampling it between builds. The Dirichlet process
+        integrates it out and needs none.
+    builds : int
+        Builds with u and the sampled hyper-parameters drawn anew in between; the best is kept. One is enough where nothing is
+        sampled, and then one is made.
+    connectivity : sparse matrix (n, n), optional
+        Only sets of rows that touch may be joined.
+    times : array-like, optional
+        Group of every row, for a `MixedNRM` prior.
+    seed : int, optional
+        Decides u and the hyper-parameters.
+    """
+    owner = "bhc"
+    require(_is_count(builds), owner, "builds", builds, "be a whole number from 1 up")
+    builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
+    best = None
+    for _ in range(builds if sampled_u or sampled else 1):
+        builder.bhc()
+        best = _better(best, _forest(builder))
+        builder.resample(sampled_u, sampled)
+    assert best is not None
+    return best
+
+
+def ibhc(
+    model: Mixture,
+    X: Any,
+    *,
+    passes: int = 5,
+    repair: str = "reinsert",
+    insert: str = "seq",
+    balance: bool = True,
+    connectivity: Any = None,
+    times: Any = None,
+    seed: int | None = None,
+    u: Any = None,
+) -> Forest:
+    """Incremental Bayesian hierarchical clustering.
+
+    Parameters
+    ----------
+    passes : int
+        Passes over the rows in random order; u and the sampled hyper-parameters are drawn anew in between.
+    repair : {"reinsert", "bhc"}
+        What becomes of the pieces of a cut tree: inserted again at once (2015), or kept as roots and joined greedily at the end
+        of the pass (2014).
+    insert : {"seq", "top"}
+        "top" puts every row on top of the nearest tree and never cuts: the papers' rough start, made in one pass.
+    balance : bool
+        Keep trees shallow where that changes no potential worth speaking of. False follows the papers to the letter; their trees
+        grow as deep as they have rows.
+    connectivity, times, seed, u :
+        As for `bhc`.
+    """
+    owner = "ibhc"
+    require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
+    require(repair in ("reinsert", "bhc"), owner, "repair", repair, "be 'reinsert' or 'bhc'")
+    require(insert in ("seq", "top"), owner, "insert", insert, "be 'seq' or 'top'")
+    require(isinstance(balance, bool), owner, "balance", balance, "be True or False")
+    builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
+    best = None
+    for index in range(passes if insert == "seq" else 1):
+        if index == 0 or not balance:
+            builder.ibhc(repair, insert, balance and insert == "seq", None)
+        else:
+            builder.revise(repair)
+        best = _better(best, _forest(builder))
+        builder.resample(sampled_u, sampled)
+    assert best is not None
+    return best
+
+
+def _builder(
+    owner: str, model: Mixture, X: Any, u: Any, connectivity: Any, times: Any, seed: int | None
+) -> tuple[_core.TreeBuilder, bool, bool]:
+    """A builder over X at the prior's first values, and whether u and hyper-parameters are to be resampled."""
+    require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
+    require(seed is None or (_is_whole(seed) and seed >= 0), owner, "seed", seed, "be a whole number from 0 up, or None")
+    model = model.resolve(X)
+    data = model.likelihood.check(X)
+    bound = model.likelihood.bind(data)
+    grouping = model.prior.group(times, bound.n_rows, owner)
+    groups = None if grouping is None else grouping.codes
+    indptr, indices = _pattern(owner, connectivity, bound.n_rows)
+    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    builder = _core.TreeBuilder(bound, model.prior.to_core(grouping), groups, indptr, indices, word, 0)
+    integrated = grouping is None and type(model.prior).__name__ == "DP"
+    if u is not None:
+        state = builder.state()
+        log_u = np.log(np.broadcast_to(np.asarray(u, float), state["log_u"].shape))
+        good = bool(np.isfinite(log_u).all())
+        require(good, owner, "u", u, "be a finite number above 0, or one per group")
+        builder.set_state(np.ascontiguousarray(log_u), state["alpha"], state["sigma"], state["tau"], state["theta"])
+    elif not integrated:
+        builder.resample(True, False)
+    return builder, u is None and not integrated, bool(model.prior.laws())
+
+
+def _forest(builder: _core.TreeBuilder) -> Forest:
+    arrays, state = builder.arrays(), builder.state()
+    values = {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
+    return Forest(**{name: arrays[name] for name in _ARRAYS}, log_front=float(builder.log_front()), values=values)
+
+
+def _better(best: Forest | None, new: Forest) -> Forest:
+    return new if best is None or new.log_joint > best.log_joint else best
+
+
+def _pattern(owner: str, connectivity: Any, n: int) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]:
+    """The symmetric pattern of a sparse adjacency matrix, without its diagonal."""
+    if connectivity is None:
+        return None, None
+    good = sparse.issparse(connectivity) and connectivity.shape == (n, n)
+    require(good, owner, "connectivity", connectivity, f"be a SciPy sparse matrix of shape ({n}, {n})")
+    pattern = sparse.csr_array(connectivity) != 0
+    pattern = sparse.csr_array(pattern + pattern.T)
+    pattern.setdiag(False)
+    pattern.eliminate_zeros()
+    pattern.sort_indices()
+    return pattern.indptr.astype(np.int64), pattern.indices.astype(np.int32)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_whole(value) and value >= 1

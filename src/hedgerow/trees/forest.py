@@ -1,0 +1,191 @@
+"""Forest: binary trees over the rows as named arrays, with the potentials of Bayesian hierarchical clustering.
+
+Node c with children l, r: φ_h(c) = κ(|c|, u)·p(X_c), φ_t(c) = φ_h(c) + φ_t(l)·φ_t(r), d(c) = φ_t(l)·φ_t(r)/φ_h(c), and
+P(c is one cluster) = 1/(1 + d) (Lee & Choi 2014 eq. 27–31). Nodes 0..n-1 are the rows; inner nodes follow, children before parents.
+Several roots mean that joining them was not worth it: they are the clusters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.errors import ParameterError, require
+from hedgerow.plots import dendrogram as draw_dendrogram
+from hedgerow.trees import exchange
+
+__all__ = ["Forest"]
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+
+_KIND = "forest"
+_INTS = ("left", "right", "parent", "size")
+_FLOATS = ("log_phi_h", "log_phi_t", "log_d")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forest:
+    """Trees over n rows; every array has one entry per node, -1 (or -inf for log_d) where there is nothing.
+
+    `log_front` is the log of the prior's factor in front of the product over clusters, so that `log_bound` and `log_joint` are
+    on the scale of `Mixture.log_joint`. `values` holds u and the hyper-parameters that the potentials were computed with.
+    """
+
+    left: IntArray
+    right: IntArray
+    parent: IntArray
+    size: IntArray
+    log_phi_h: FloatArray
+    log_phi_t: FloatArray
+    log_d: FloatArray
+    log_front: float = 0.0
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Give the arrays their types; `validate` looks at what is in them."""
+        put = object.__setattr__
+        for name in _INTS:
+            put(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int32))
+        for name in _FLOATS:
+            put(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+        nodes = len(self.left)
+        for name in (*_INTS, *_FLOATS):
+            array = getattr(self, name)
+            require(array.shape == (nodes,), "Forest", name, array, f"have one entry for each of the {nodes} nodes")
+
+    @property
+    def n(self) -> int:
+        """Rows, which are the leaves."""
+        return int((self.left < 0).sum())
+
+    @property
+    def roots(self) -> IntArray:
+        """The top nodes, one for each cluster, in the order of their first rows."""
+        tops = np.flatnonzero(self.parent < 0)
+        first = self._first_row()[tops]
+        return np.asarray(tops[np.argsort(first)], np.int32)
+
+    @property
+    def labels(self) -> IntArray:
+        """The cluster of every row: its root, numbered in order of first appearance."""
+        return self._labels_below(self.roots)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of roots."""
+        return int((self.parent < 0).sum())
+
+    @property
+    def prob_merged(self) -> FloatArray:
+        """P(node is one cluster) = 1/(1 + d) for every node; 1 for rows."""
+        return np.asarray(np.exp(-np.logaddexp(0.0, self.log_d)))
+
+    @property
+    def log_bound(self) -> float:
+        """A lower bound of log p(X, u): the sum over all partitions that the trees allow."""
+        return self.log_front + float(self.log_phi_t[self.parent < 0].sum())
+
+    @property
+    def log_joint(self) -> float:
+        """Log joint of the partition into roots, on the scale of `Mixture.log_joint`."""
+        return self.log_front + float(self.log_phi_h[self.parent < 0].sum())
+
+    def cut(self, level: float = 0.5) -> IntArray:
+        """Labels after cutting every node whose probability of being one cluster is below `level`.
+
+        0.5 leaves the roots as they are; a higher level cuts finer. A node stays whole only if all nodes above it in its tree were cut.
+        """
+        good = isinstance(level, (int, float)) and 0 <= level <= 1
+        require(good, "Forest.cut", "level", level, "lie in [0, 1]")
+        whole = self.prob_merged >= level
+        tops: list[int] = []
+        stack = self.roots.tolist()[::-1]
+        while stack:
+            node = stack.pop()
+            if whole[node] or self.left[node] < 0:
+                tops.append(node)
+            else:
+                stack += [int(self.right[node]), int(self.left[node])]
+        return self._labels_below(np.array(tops, np.int32))
+
+    def rows(self, node: int) -> IntArray:
+        """The rows below a node."""
+        require(0 <= node < len(self.left), "Forest.rows", "node", node, f"be a node, 0 to {len(self.left) - 1}")
+        found, stack = [], [int(node)]
+        while stack:
+            top = stack.pop()
+            if self.left[top] < 0:
+                found.append(top)
+            else:
+                stack += [int(self.right[top]), int(self.left[top])]
+        return np.array(found, np.int32)
+
+    def validate(self) -> None:
+        """Raise a `ParameterError` with one sentence for every invariant that does not hold."""
+        faults = exchange.faults(self)
+        if faults:
+            raise ParameterError("Forest: " + " ".join(faults))
+
+    def to_linkage(self) -> FloatArray:
+        """A SciPy linkage matrix (n - 1, 4), roots joined at the top; heights never fall towards the root."""
+        return exchange.to_linkage(self)
+
+    def to_newick(self, names: Sequence[str] | None = None) -> str:
+        """The trees in Newick form, one per line, branch lengths from the heights of `to_linkage`."""
+        return exchange.to_newick(self, names)
+
+    def to_networkx(self) -> Any:
+        """A `networkx.DiGraph` from parents to children (needs networkx)."""
+        return exchange.to_networkx(self)
+
+    def plot(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
+        """Draw the trees, branches coloured by their probability of being one cluster; returns the axes."""
+        return draw_dendrogram(
+            self.left, self.right, self.roots, self.size, self.log_d, names=names, max_leaves=max_leaves, ax=ax
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forest to one file, whole or not at all."""
+        arrays = {name: getattr(self, name) for name in (*_INTS, *_FLOATS)}
+        values = {name: np.asarray(value, float).tolist() for name, value in self.values.items()}
+        write_container(path, _KIND, 1, {"log_front": self.log_front, "values": values}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Forest:
+        """A forest from a file that `save` wrote."""
+        stored = read_container(path, _KIND, (1,))
+        try:
+            arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}
+            forest = cls(**arrays, log_front=float(stored.content["log_front"]), values=dict(stored.content["values"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"load(path={str(path)!r}): path must name a whole forest file. Got one without {error}.") from error
+        forest.validate()
+        return forest
+
+    def __repr__(self) -> str:
+        return f"Forest({self.n} rows in {self.n_clusters} trees, log joint {self.log_joint:,.2f})"
+
+    def _first_row(self) -> npt.NDArray[np.intp]:
+        first = np.arange(len(self.left))
+        for node in range(self.n, len(self.left)):
+            first[node] = min(first[self.left[node]], first[self.right[node]])
+        return first
+
+    def _labels_below(self, tops: npt.NDArray[Any]) -> IntArray:
+        owner = np.full(len(self.left), -1, np.int64)
+        owner[tops] = np.arange(len(tops))
+        for node in range(len(self.left) - 1, self.n - 1, -1):
+            if owner[node] >= 0:
+                owner[self.left[node]] = owner[self.right[node]] = owner[node]
+        raw = owner[: self.n]
+        _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int32)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return np.asarray(rank[inverse], np.int32)
