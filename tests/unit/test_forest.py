@@ -164,7 +164,7 @@ def test_order_does_not_decide_the_ring() -> None:
 @pytest.mark.parametrize("builder", [hr.bhc, hr.ibhc])
 def test_connectivity_keeps_apart_what_does_not_touch(builder) -> None:
     X = np.repeat(np.array([[0.0, 0.0], [0.1, 0.1]]), 10, axis=0)
-    line = sparse.diags_array([np.ones(9).tolist() + [0] + np.ones(9).tolist()], offsets=[1], shape=(20, 20))
+    line = sparse.diags_array([[*np.ones(9), 0, *np.ones(9)]], offsets=[1], shape=(20, 20))
     forest = builder(hr.Mixture(hr.DP(1.0), hr.GaussianWishart()), X, connectivity=line, seed=0)
     labels = forest.labels
     assert not set(labels[:10]) & set(labels[10:])
