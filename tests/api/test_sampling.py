@@ -60,11 +60,11 @@ def assert_same(a: hr.Posterior, b: hr.Posterior) -> None:
 
 
 def test_after_an_early_stop_the_largest_rectangle_is_kept(model, X) -> None:
-    record = recorder_module.Recorder(3, 10, len(X))
+    record = recorder_module.MemoryRecorder(3, 10, len(X))
     chain = Chain(model, X, hr.Gibbs(), labels=np.zeros(len(X)), seed=0)
     for index, draws in enumerate((10, 4, 9)):
-        record.add(index, chain.run(draws))
-    chains, draws = record.kept()
+        record.put(index, chain.run(draws))
+    chains, draws = recorder_module.rectangle(record.filled())
     assert (chains.tolist(), draws) == ([0, 2], 9)  # 2 × 9 is more than 3 × 4 and 1 × 10
     labels, traces, stats = record.arrays()
     assert labels.shape == (2, 9, 130)
@@ -75,9 +75,9 @@ def test_after_an_early_stop_the_largest_rectangle_is_kept(model, X) -> None:
 def test_same_seed_same_draws_whatever_the_threads_and_blocks(model, X, kernel, monkeypatch) -> None:
     reference = draw(model, X, kernel=kernel, chains=3)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one thread, chains one after the other
-    monkeypatch.setattr("hedgerow.sampling.runner._BLOCK_SECONDS", 1e9)  # blocks as long as they may get
+    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 1e9)  # blocks as long as they may get
     assert_same(reference, draw(model, X, kernel=kernel, chains=3))
-    monkeypatch.setattr("hedgerow.sampling.runner._BLOCK_SECONDS", 0.0)  # one iteration each
+    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 0.0)  # one iteration each
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert_same(reference, draw(model, X, kernel=kernel, chains=3))
 

@@ -1,7 +1,8 @@
-"""Sampling: chains, their seeds and starts, and the loop that runs them."""
+"""Sampling: chains, their seeds and starts, the loop that runs them, and runs that outlive their process."""
 
 from hedgerow.sampling.chain import Block, Chain
 from hedgerow.sampling.progress import Update
-from hedgerow.sampling.runner import sample
+from hedgerow.sampling.runner import resume, sample
+from hedgerow.sampling.streaming import Checkpoint
 
-__all__ = ["Block", "Chain", "Update", "sample"]
+__all__ = ["Block", "Chain", "Checkpoint", "Update", "resume", "sample"]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,13 @@ from hedgerow.errors import require
 from hedgerow.kernels import Kernel, Site
 from hedgerow.mixture import Mixture
 
-__all__ = ["Block", "Chain"]
+__all__ = ["TRACES", "Block", "Chain", "core_seed"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 
+#: What a block holds of every iteration beside labels and statistics.
+TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "theta")
 _STATE_NAMES = ("u", "alpha", "sigma", "tau", "theta")
 
 
@@ -43,6 +45,20 @@ class Block:
     def __len__(self) -> int:
         """Number of iterations kept."""
         return len(self.n_clusters)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the labels, which is nearly all of it."""
+        return int(self.labels.nbytes)
+
+    @classmethod
+    def join(cls, blocks: Sequence[Block]) -> Block:
+        """Blocks of one chain, one after the other, as one."""
+        if len(blocks) == 1:
+            return blocks[0]
+        parts = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in TRACES}
+        stats = {name: np.concatenate([block.stats[name] for block in blocks]) for name in blocks[0].stats}
+        return cls(labels=np.concatenate([block.labels for block in blocks]), stats=stats, **parts)
 
 
 class Chain:
@@ -145,8 +161,12 @@ class Chain:
         return float(self._core.log_joint())
 
     def state(self) -> dict[str, Any]:
-        """Everything the next step needs: labels, u, hyper-parameters, random-number words."""
+        """Everything the next step needs: labels, u, hyper-parameters, random-number words, what the kernel carries."""
         return self._core.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up where the chain that `state` came from was put down; what follows is the same to the last bit."""
+        self._core.set_state(**state)
 
 
 def core_seed(seed: int) -> int:

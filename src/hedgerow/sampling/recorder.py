@@ -3,65 +3,105 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ParameterError
-from hedgerow.sampling.chain import Block
+from hedgerow.sampling.chain import TRACES, Block
+from hedgerow.sampling.walk import News, Pace
 
-__all__ = ["Recorder"]
+__all__ = ["Arrays", "MemoryRecorder", "Recorder", "rectangle"]
 
-_TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "theta")
+FloatArray = npt.NDArray[np.float64]
+Arrays = tuple[npt.NDArray[np.int32], dict[str, FloatArray], dict[str, FloatArray]]
 
 
-class Recorder:
-    """Draws of all chains in memory, filled block by block."""
+class Recorder(ABC):
+    """Keeps the blocks of all chains; opened for the time of the run."""
+
+    pace: Pace = Pace(wanted=False)
+    seconds_before: float = 0.0
+    started: str = ""
+    sessions: int = 1
+
+    def __enter__(self) -> Self:
+        """Begin to record."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let go of files, where there are any."""
+        return None
+
+    @abstractmethod
+    def add(self, news: News) -> None:
+        """Keep a block and, where that is wanted, the state after it."""
+
+    @abstractmethod
+    def filled(self) -> npt.NDArray[np.intp]:
+        """Draws kept of each chain."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """Labels, traces and kernel statistics of the `rectangle` that was filled."""
+
+
+def rectangle(filled: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.intp], int]:
+    """Chains and draws of the largest full rectangle: all of them, or the most there is after an early stop."""
+    longest = int(filled.max(initial=0))
+    if longest == 0:
+        return np.array([], np.intp), 0
+    lengths = np.unique(filled[filled > 0])
+    areas = [(int((filled >= length).sum()) * int(length), int(length)) for length in lengths]
+    draws = max(areas)[1]
+    return np.flatnonzero(filled >= draws), draws
+
+
+class MemoryRecorder(Recorder):
+    """Draws of all chains in memory."""
 
     def __init__(self, chains: int, draws: int, n: int) -> None:
         _check_memory(chains, draws, n)
         self._labels = np.empty((chains, draws, n), np.int32)
-        self._traces: dict[str, npt.NDArray[np.float64]] = {}
-        self._stats: dict[str, npt.NDArray[np.float64]] = {}
-        self._filled = np.zeros(chains, int)
+        self._traces: dict[str, FloatArray] = {}
+        self._stats: dict[str, FloatArray] = {}
+        self._filled = np.zeros(chains, np.intp)
 
-    def add(self, chain: int, block: Block) -> None:
+    def add(self, news: News) -> None:
         """Keep a block of draws of one chain."""
+        if news.block is not None:
+            self.put(news.update.chain, news.block)
+
+    def put(self, chain: int, block: Block) -> None:
+        """Keep a block behind those of its chain that came before."""
         first = self._filled[chain]
         rows = slice(first, first + len(block))
         self._labels[chain, rows] = block.labels
-        for name in _TRACES:
+        for name in TRACES:
             self._put(self._traces, name, chain, rows, getattr(block, name))
         for name, values in block.stats.items():
             self._put(self._stats, name, chain, rows, values)
         self._filled[chain] += len(block)
 
-    def _put(
-        self, store: dict[str, npt.NDArray[np.float64]], name: str, chain: int, rows: slice, values: npt.NDArray[Any]
-    ) -> None:
+    def _put(self, store: dict[str, FloatArray], name: str, chain: int, rows: slice, values: npt.NDArray[Any]) -> None:
         if name not in store:
             store[name] = np.full((*self._labels.shape[:2], *values.shape[1:]), np.nan)
         store[name][chain, rows] = values
 
-    @property
-    def complete(self) -> bool:
-        """Whether every chain has all its draws."""
-        return bool((self._filled == self._labels.shape[1]).all())
+    def filled(self) -> npt.NDArray[np.intp]:
+        """Draws kept of each chain."""
+        return self._filled
 
-    def kept(self) -> tuple[npt.NDArray[np.intp], int]:
-        """Chains and draws that make a full rectangle: all of them, or the most there is after an early stop."""
-        longest = int(self._filled.max(initial=0))
-        if longest == 0:
-            return np.array([], np.intp), 0
-        counts = [(int((self._filled >= d).sum()) * d, d) for d in range(1, longest + 1)]
-        draws = max(counts)[1]
-        return np.flatnonzero(self._filled >= draws), draws
-
-    def arrays(self) -> tuple[npt.NDArray[np.int32], dict[str, npt.NDArray[np.float64]], dict[str, npt.NDArray[np.float64]]]:
+    def arrays(self) -> Arrays:
         """Labels, traces and kernel statistics of the rectangle."""
-        chains, draws = self.kept()
-        labels = self._labels if self.complete else self._labels[chains, :draws].copy()
+        chains, draws = rectangle(self._filled)
+        whole = (len(chains), draws) == self._labels.shape[:2]
+        labels = self._labels if whole else self._labels[chains, :draws].copy()
         traces = {name: values[chains, :draws] for name, values in self._traces.items()}
         stats = {name: values[chains, :draws] for name, values in self._stats.items()}
         return labels, traces, stats
@@ -77,6 +117,6 @@ def _check_memory(chains: int, draws: int, n: int) -> None:
     if needed > 0.8 * there:
         raise ParameterError(
             f"sample(draws={draws}, chains={chains}): the labels of {n} rows need {needed / 2**30:.1f} GiB and this "
-            f"machine has {there / 2**30:.1f} GiB. Ask for fewer draws or chains, and use thin= to keep "
-            f"them far apart."
+            f"machine has {there / 2**30:.1f} GiB. Ask for fewer draws or chains, use thin= to keep them far apart, or "
+            f"checkpoint= to keep them on disk."
         )

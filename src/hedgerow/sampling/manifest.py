@@ -1,0 +1,227 @@
+"""Manifest: what a run's folder holds, which is what is written in the newest readable manifest and nothing else.
+
+    plan.hedge                    the plan of the run, written once
+    chain0-draws-000003.hedge     consecutive draws of a chain, never changed
+    chain0-state-000007.hedge     the chain after the last of its draws; the last two are kept
+    chain0-kernel-000001.hedge    what the kernel carries, written when it has changed
+    manifest-000012.hedge         names and sha256 of all of these; the last two are kept
+    lock                          held by the one process that writes
+
+Every file is written under a temporary name, flushed to the disk and renamed; the manifest comes last. So whenever a run is
+killed, the newest manifest speaks of whole files only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from hedgerow.data.container import FormatError, read_container, write_container
+
+__all__ = [
+    "ChainFiles",
+    "File",
+    "Manifest",
+    "StateFile",
+    "newest_manifest",
+    "own_version",
+    "sha256_of",
+    "sweep",
+    "write_manifest",
+]
+
+_KIND = "manifest"
+_VERSION = 1
+_NAME = re.compile(r"plan\.hedge|manifest-\d{6,}\.hedge|chain\d+-(draws|state|kernel)-\d{6,}\.hedge")
+_LEFTOVER = re.compile(r"\.(plan|manifest-\d+|chain\d+-[a-z]+-\d+)\.hedge\.[0-9a-f]+\.tmp|\.labels\.npy\.tmp")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file by name and content; `count` draws, if it holds draws."""
+
+    name: str
+    sha256: str
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """A chain after `done` iterations, of which the draws are in the first `files` draw files."""
+
+    done: int
+    files: int
+    rng: tuple[str, ...]
+    state: File
+    kernel: File
+
+
+@dataclass(frozen=True)
+class ChainFiles:
+    """The files of one chain: its draws in order, its last states, newest last, and the next number for a file."""
+
+    draws: tuple[File, ...] = ()
+    states: tuple[StateFile, ...] = ()
+    number: int = 0
+
+    @property
+    def drawn(self) -> int:
+        """Draws in all files."""
+        return sum(file.count for file in self.draws)
+
+    def files(self) -> set[str]:
+        """Names of all files."""
+        return {file.name for file in self.draws} | {f.name for state in self.states for f in (state.state, state.kernel)}
+
+    def back_to(self, state: StateFile) -> ChainFiles:
+        """The same chain as of an earlier state."""
+        kept = self.states[: self.states.index(state) + 1]
+        return replace(self, draws=self.draws[: state.files], states=kept)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All of a run: numbers that change as it goes, and the files of every chain."""
+
+    plan: File
+    draws: int
+    chains: tuple[ChainFiles, ...]
+    sequence: int = 0
+    seconds: float = 0.0
+    sessions: int = 1
+    started: str = ""
+    instruction_set: str = ""
+    written_by: str = field(default="", compare=False)
+
+    def files(self) -> set[str]:
+        """Names of all files spoken of."""
+        names = {self.plan.name, _manifest_name(self.sequence), _manifest_name(self.sequence - 1)}
+        return names.union(*(chain.files() for chain in self.chains))
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Make this the newest manifest; the one before the last goes."""
+    content = {
+        "plan": _file_out(manifest.plan),
+        "draws": manifest.draws,
+        "sequence": manifest.sequence,
+        "seconds": manifest.seconds,
+        "sessions": manifest.sessions,
+        "started": manifest.started,
+        "instruction_set": manifest.instruction_set,
+        "chains": [_chain_out(chain) for chain in manifest.chains],
+    }
+    write_container(folder / _manifest_name(manifest.sequence), _KIND, _VERSION, content, {})
+    (folder / _manifest_name(manifest.sequence - 2)).unlink(missing_ok=True)
+
+
+def newest_manifest(folder: Path) -> Manifest | None:
+    """The newest manifest that can be read; None where there is none at all."""
+    names = [path.name for path in folder.iterdir() if re.fullmatch(r"manifest-\d+\.hedge", path.name)]
+    found = [folder / name for name in sorted(names, key=lambda name: int(name[9:-6]), reverse=True)]
+    trouble: Exception | None = None
+    for path in found:
+        try:
+            stored = read_container(path, _KIND, (_VERSION,))
+            return replace(_manifest_in(stored.content), written_by=stored.written_by)
+        except FormatError as error:
+            trouble = trouble or error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            words = f"resume(...): {path.name} must be a whole manifest. Got parts that do not fit: {error}."
+            trouble = trouble or FormatError(words)
+    if trouble is not None:
+        raise trouble
+    return None
+
+
+def sweep(folder: Path, manifest: Manifest) -> None:
+    """Remove what a killed run left behind: files of ours that the manifest does not speak of."""
+    spoken_of = manifest.files()
+    for path in folder.iterdir():
+        ours = _NAME.fullmatch(path.name) or _LEFTOVER.fullmatch(path.name)
+        if ours and path.name not in spoken_of:
+            path.unlink()
+
+
+def sha256_of(path: Path) -> str:
+    """Fingerprint of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def own_version() -> str:
+    """The version that files written now bear."""
+    try:
+        return metadata.version("hedgerow")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return "source"
+
+
+def _manifest_name(sequence: int) -> str:
+    return f"manifest-{sequence:06d}.hedge"
+
+
+def _file_out(file: File) -> list[Any]:
+    return [file.name, file.sha256, file.count]
+
+
+def _chain_out(chain: ChainFiles) -> dict[str, Any]:
+    states = [
+        {
+            "done": state.done,
+            "files": state.files,
+            "rng": list(state.rng),
+            "state": _file_out(state.state),
+            "kernel": _file_out(state.kernel),
+        }
+        for state in chain.states
+    ]
+    return {"draws": [_file_out(file) for file in chain.draws], "states": states, "number": chain.number}
+
+
+def _file_in(stored: Any) -> File:
+    name, digest, count = stored
+    if not _NAME.fullmatch(name) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise ValueError(f"a file called {str(name)[:60]!r}")
+    return File(name, digest, _count(count))
+
+
+def _chain_in(stored: Mapping[str, Any]) -> ChainFiles:
+    draws = tuple(_file_in(file) for file in stored["draws"])
+    states = tuple(
+        StateFile(
+            _count(state["done"]),
+            _count(state["files"]),
+            tuple(re.fullmatch("[0-9a-f]{16}", word)[0] for word in state["rng"]),  # type: ignore[index]
+            _file_in(state["state"]),
+            _file_in(state["kernel"]),
+        )
+        for state in stored["states"]
+    )
+    if any(state.files > len(draws) or len(state.rng) != 4 for state in states):
+        raise ValueError("a state that is ahead of its draws")
+    return ChainFiles(draws, states, _count(stored["number"]))
+
+
+def _manifest_in(content: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        plan=_file_in(content["plan"]),
+        draws=_count(content["draws"]),
+        chains=tuple(_chain_in(chain) for chain in content["chains"]),
+        sequence=_count(content["sequence"]),
+        seconds=float(content["seconds"]),
+        sessions=_count(content["sessions"]),
+        started=str(content["started"]),
+        instruction_set=str(content["instruction_set"]),
+    )
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError(f"a count of {str(value)[:60]}")
+    return value

@@ -1,0 +1,107 @@
+"""Pieces of a run on disk: a stretch of draws, a chain's state, and what its kernel carries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.sampling.chain import TRACES, Block
+from hedgerow.sampling.manifest import File, StateFile, sha256_of
+
+__all__ = ["carried_digest", "check_file", "read_block", "read_state", "write_block", "write_carried", "write_state"]
+
+_VERSION = 1
+_ARRAYS = ("labels", "log_u", "alpha")
+_SCALARS = ("sigma", "tau", "theta")
+_CARRIED = ("kernel_whole", "kernel_real")
+
+
+def write_block(path: Path, block: Block, first: int) -> File:
+    """Write draws, of which `first` of the chain came before; labels in the smallest type that holds them."""
+    highest = int(block.labels.max())
+    narrow = next(t for t in (np.uint8, np.uint16, np.uint32) if highest <= np.iinfo(t).max)
+    arrays: dict[str, npt.NDArray[Any]] = {"labels": block.labels.astype(narrow)}
+    arrays |= {name: getattr(block, name) for name in TRACES}
+    arrays |= {f"stats.{i}": values for i, values in enumerate(block.stats.values())}
+    content = {"first": first, "stats": list(block.stats)}
+    return _write(path, "draws", content, arrays, count=len(block))
+
+
+def read_block(folder: Path, file: File, n: int) -> Block:
+    """Draws of n rows from a file."""
+    stored = read_container(folder / file.name, "draws", (_VERSION,))
+    try:
+        arrays = stored.arrays
+        stats = {str(name): arrays[f"stats.{i}"] for i, name in enumerate(stored.content["stats"])}
+        labels = arrays["labels"]
+        block = Block(labels=labels, stats=stats, **{name: arrays[name] for name in TRACES})
+        fits = labels.dtype.kind == "u" and labels.shape == (file.count, n)
+        fits = fits and all(len(values) == file.count for values in (*stats.values(), *(arrays[name] for name in TRACES)))
+        if not fits or (labels.size and int(labels.max()) >= n):
+            raise ValueError("arrays of other sizes than the manifest says")
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise FormatError(f"resume(...): {file.name} must hold whole draws. Got parts that do not fit: {error}.") from error
+    return block
+
+
+def write_state(path: Path, state: Mapping[str, Any]) -> File:
+    """Write labels, u and hyper-parameters; the random-number words go into the manifest."""
+    content = {name: float(state[name]) for name in _SCALARS}
+    return _write(path, "state", content, {name: state[name] for name in _ARRAYS})
+
+
+def carried_digest(state: Mapping[str, Any]) -> str:
+    """Fingerprint of what the kernel carries, to see whether it has changed."""
+    digest = hashlib.sha256()
+    for name in _CARRIED:
+        digest.update(np.ascontiguousarray(state[name]).tobytes())
+    return digest.hexdigest()
+
+
+def write_carried(path: Path, state: Mapping[str, Any]) -> File:
+    """Write what the kernel carries."""
+    return _write(path, "kernel", {}, {name: state[name] for name in _CARRIED})
+
+
+def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
+    """A chain's state, as `Chain.restore` takes it."""
+    stored = read_container(folder / file.state.name, "state", (_VERSION,))
+    carried = read_container(folder / file.kernel.name, "kernel", (_VERSION,))
+    try:
+        state: dict[str, Any] = {name: stored.arrays[name] for name in _ARRAYS}
+        state |= {name: float(stored.content[name]) for name in _SCALARS}
+        state |= {name: carried.arrays[name] for name in _CARRIED}
+        state["rng"] = np.array([int(word, 16) for word in file.rng], np.uint64)
+        _check_state(state)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"resume(...): {file.state.name} must hold a whole state. Got {error}.") from error
+    return state
+
+
+def check_file(folder: Path, file: File) -> None:
+    """Refuse a file that is gone or is not the one that was written."""
+    path = folder / file.name
+    if not path.is_file() or sha256_of(path) != file.sha256:
+        what = "one that differs" if path.is_file() else "none"
+        raise FormatError(f"resume(...): {file.name} must be the file that the run wrote. Got {what}.")
+
+
+def _write(
+    path: Path, kind: str, content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], count: int = 0
+) -> File:
+    write_container(path, kind, _VERSION, content, arrays)
+    return File(path.name, sha256_of(path), count)
+
+
+def _check_state(state: Mapping[str, Any]) -> None:
+    """Numbers a measure can have: the core trusts them."""
+    from_zero = np.concatenate([np.ravel(state["alpha"]), [state["tau"], state["theta"]]])
+    good = bool(np.isfinite(state["log_u"]).all()) and bool((np.isfinite(from_zero) & (from_zero >= 0)).all())
+    if not (good and 0.0 <= state["sigma"] < 1.0):
+        raise ValueError("hyper-parameters outside their range")

@@ -1,0 +1,116 @@
+"""Plan: everything that decides the draws of a run, and nothing about where or when it runs.
+
+A plan can be pickled and stored; chains made from it are the same wherever they are made.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.data.groups import read_levels
+from hedgerow.errors import require
+from hedgerow.kernels import Kernel, TreeGuided
+from hedgerow.mixture import Mixture
+from hedgerow.sampling.chain import Chain
+from hedgerow.sampling.starts import Start, first_labels, read_starts
+
+__all__ = ["Plan", "read_plan"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A resolved model, checked data, a kernel, the starts and the numbers of a run."""
+
+    model: Mixture
+    data: Any
+    kernel: Kernel
+    starts: tuple[Start, ...]
+    times: npt.NDArray[Any] | None
+    draws: int
+    warmup: int
+    chains: int
+    thin: int
+    seed: int
+
+    @property
+    def total(self) -> int:
+        """Iterations of each chain."""
+        return self.warmup + self.draws * self.thin
+
+    @property
+    def n(self) -> int:
+        """Rows of the data."""
+        return int(self.data.shape[0])
+
+    def bind(self) -> _core.Likelihood:
+        """The likelihood bound to the data; chains in one process share it."""
+        return self.model.likelihood.bind(self.data)
+
+    def open(self, index: int, bound: _core.Likelihood, state: Mapping[str, Any] | None = None) -> Chain:
+        """A chain at its start, or where `state` was taken."""
+        labels = first_labels(self.starts[index], self.n) if state is None else np.zeros(self.n, np.int32)
+        chain = Chain(
+            self.model,
+            self.data,
+            self.kernel,
+            labels=labels,
+            seed=self.seed,
+            stream=index,
+            times=self.times,
+            bound=bound,
+        )
+        if state is not None:
+            chain.restore(state)
+        return chain
+
+
+def read_plan(
+    model: Mixture,
+    X: Any,
+    kernel: Kernel | None,
+    init: Any,
+    times: Any,
+    *,
+    draws: int,
+    warmup: int,
+    chains: int,
+    thin: int,
+    seed: int | None,
+) -> Plan:
+    """The plan behind the arguments of `sample`, or a refusal."""
+    for name, value, least in (("draws", draws, 1), ("warmup", warmup, 0), ("chains", chains, 1), ("thin", thin, 1)):
+        require(_is_whole(value) and value >= least, "sample", name, value, f"be a whole number from {least} up")
+    good = seed is None or (_is_whole(seed) and seed >= 0)
+    require(good, "sample", "seed", seed, "be a whole number from 0 up, or None")
+    require(isinstance(model, Mixture), "sample", "model", model, "be a Mixture")
+    kernel = TreeGuided() if kernel is None else kernel
+    require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
+    model = model.resolve(X)  # before the check, which drops the names of columns and levels
+    data = model.likelihood.check(X)
+    n = int(data.shape[0])
+    if model.prior.group(times, n, "sample") is not None:
+        levels, codes = read_levels(times, n, "sample")
+        times = levels.names[codes]
+    return Plan(
+        model=model,
+        data=data,
+        kernel=kernel,
+        starts=tuple(read_starts(init, chains, n)),
+        times=times,
+        draws=int(draws),
+        warmup=int(warmup),
+        chains=int(chains),
+        thin=int(thin),
+        seed=secrets.randbits(48) if seed is None else int(seed),
+    )
+
+
+def _is_whole(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
