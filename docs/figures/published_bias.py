@@ -55,15 +55,13 @@ def noise(draws: int = DRAWS) -> float:
 
 def draw(results: dict[str, Measured], path: Path) -> None:
     """Exact probability of every partition against its share of the draws, one panel a kernel."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "hedgerow"  # the same file every time
-    from matplotlib import pyplot as plt
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
     exact = exact_posterior(MODEL, X, u=1.0).probabilities
     panels = list(results)[:3]
-    figure, axes = plt.subplots(1, len(panels), figsize=(9, 3.3), sharex=True, sharey=True, constrained_layout=True)
+    figure = Figure(figsize=(9, 3.3), layout="constrained")
+    axes = figure.subplots(1, len(panels), sharex=True, sharey=True)
     top = 1.1 * max(exact.max(), *(results[name].shares.max() for name in panels))
     for ax, name in zip(axes, panels, strict=True):
         ax.plot([0, top], [0, top], color="0.7", linewidth=1, zorder=0)
@@ -74,8 +72,8 @@ def draw(results: dict[str, Measured], path: Path) -> None:
         ax.set_ylim(0, top)
         ax.set_aspect("equal")
     axes[0].set_ylabel("share of the draws")
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
+    with rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):  # the same file every time, with text as text
+        figure.savefig(path, metadata={"Date": None})
 
 
 def main(folder: str = str(Path(__file__).parent)) -> None:

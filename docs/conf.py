@@ -1,0 +1,52 @@
+"""Sphinx settings: Markdown pages, the reference from docstrings, warnings as errors (see `make docs`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hedgerow
+
+project = "Hedgerow"
+author = "The Hedgerow developers"
+copyright = author  # noqa: A001  Sphinx asks for this name
+version = release = hedgerow.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"Hedgerow {release}"
+html_show_copyright = False
+html_copy_source = False
+
+default_role = "code"  # `name` in a docstring is a name
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_member_order = "groupwise"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 90
+napoleon_google_docstring = False
+napoleon_use_param = False  # types are words here, not names to link
+
+
+def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Escape bars, which are absolute values here, and close a list of parameters where prose follows it."""
+    out: list[str] = []
+    in_parameters = False
+    for i, line in enumerate(lines):
+        underlined = i + 1 < len(lines) and set(lines[i + 1]) == {"-"}
+        if underlined:
+            in_parameters = line == "Parameters"
+        elif in_parameters and i > 0 and not lines[i - 1] and line[:1].strip() and " " in line and " : " not in line:
+            out += ["Notes", "-----"]
+            in_parameters = False
+        out.append(line.replace("|", r"\|"))
+    lines[:] = out
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx; before napoleon reads the docstrings."""
+    app.connect("autodoc-process-docstring", prepare, priority=400)
