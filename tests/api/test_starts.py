@@ -32,6 +32,24 @@ def test_starts_by_word(model, X) -> None:
     assert all(5 < k < 40 for k in first_counts(model, X, "sequential"))
 
 
+def test_starts_from_trees(model, X) -> None:
+    grown = [hr.sample(model, X, kernel=hr.Gibbs(subset=1), draws=1, warmup=0, chains=3, seed=s, init="ibhc") for s in (0, 0, 1)]
+    np.testing.assert_array_equal(grown[0].labels, grown[1].labels)
+    assert all(5 <= k <= 25 for post in grown for k in post.n_clusters[:, 0])
+    assert len({labels.tobytes() for post in grown for labels in post.labels[:, 0]}) > 1  # every chain grows its own
+    rough = first_counts(model, X, "rough")
+    assert all(k > 3 for k in rough)
+    high, low = grown[0].log_joint[0, 0], hr.sample(model, X, draws=1, warmup=0, chains=1, seed=0, init="one", kernel=hr.Gibbs(1))
+    assert high > low.log_joint[0, 0]
+
+
+def test_starts_from_trees_over_times(X) -> None:
+    mixed = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3, 1.0), basis=[1, 2], decay=0.5), hr.GaussianWishart())
+    times = np.arange(130) % 2 + 1
+    post = hr.sample(mixed, X, kernel=hr.Gibbs(), draws=2, warmup=0, chains=2, seed=0, init=["ibhc", "rough"], times=times)
+    assert post.u.shape == (2, 2, 2)
+
+
 def test_starts_by_labels_of_any_kind(model, X) -> None:
     labels = hr.data.ring13(seed=0, n=130)[1]
     whole = first_counts(model, X, labels)
@@ -57,7 +75,7 @@ def test_starts_one_per_chain(model, X) -> None:
 @pytest.mark.parametrize(
     ("init", "words"),
     [
-        ("kmeans", "be one of sequential, one, singletons"),
+        ("kmeans", "be one of sequential, ibhc, rough, one, singletons"),
         (["one"], r"have one entry per chain \(2\)"),
         (["one", 3], "one-dimensional"),
         (np.zeros(7, int), "130 rows"),

@@ -55,7 +55,9 @@ class Plan:
 
     def open(self, index: int, bound: _core.Likelihood, state: Mapping[str, Any] | None = None) -> Chain:
         """A chain at its start, or where `state` was taken."""
-        labels = first_labels(self.starts[index], self.n) if state is None else np.zeros(self.n, np.int32)
+        labels: npt.NDArray[np.int32] | None = np.zeros(self.n, np.int32)
+        if state is None:
+            labels = first_labels(self.starts[index], self.model, self.data, self.times, self.seed, index)
         chain = Chain(
             self.model,
             self.data,

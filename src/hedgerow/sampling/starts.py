@@ -1,4 +1,9 @@
-"""Starts: the first partition of every chain, from a word, labels, or one of either per chain."""
+"""Starts: the first partition of every chain, from a word, labels, or one of either per chain.
+
+Words: "sequential" allocates rows one by one from their full conditionals, "one" and "singletons" say what they are, "ibhc" takes
+the clusters of one pass of incremental hierarchical clustering, and "rough" those of the papers' rough start, which puts
+every row on top of the nearest tree. Where chance decides, every chain has its own.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,12 @@ import numpy.typing as npt
 
 from hedgerow.data.views import as_labels
 from hedgerow.errors import ParameterError, require
+from hedgerow.mixture import Mixture
+from hedgerow.trees import ibhc
 
-__all__ = ["WORDS", "Start", "read_starts"]
+__all__ = ["WORDS", "Start", "first_labels", "read_starts"]
 
-WORDS = ("sequential", "one", "singletons")
+WORDS = ("sequential", "ibhc", "rough", "one", "singletons")
 Start = str | npt.NDArray[np.int32]
 
 
@@ -37,10 +44,17 @@ def read_starts(init: Any, chains: int, n: int) -> list[Start]:
     )
 
 
-def first_labels(start: Start, n: int) -> npt.NDArray[np.int32] | None:
-    """Labels of a start; None leaves it to the chain to allocate row by row."""
+def first_labels(
+    start: Start, model: Mixture, data: Any, times: npt.NDArray[Any] | None, seed: int, index: int
+) -> npt.NDArray[np.int32] | None:
+    """Labels of a start of chain `index`; None leaves it to the chain to allocate row by row."""
     if not isinstance(start, str):
         return start
+    n = int(data.shape[0])
+    if start in ("ibhc", "rough"):
+        own = int(np.random.SeedSequence(seed, spawn_key=(index,)).generate_state(1, np.uint64)[0])
+        insert = "seq" if start == "ibhc" else "top"
+        return as_labels(ibhc(model, data, passes=1, insert=insert, times=times, seed=own).labels, n, "sample")
     if start == "one":
         return np.zeros(n, np.int32)
     if start == "singletons":
