@@ -1,0 +1,8 @@
+"""The scikit-learn face: estimators with fit, predict and labels_, made of the public parts below them."""
+
+from __future__ import annotations
+
+from hedgerow.estimators.clusterer import HedgerowClusterer
+from hedgerow.estimators.hierarchical import BayesianHierarchicalClustering
+
+__all__ = ["BayesianHierarchicalClustering", "HedgerowClusterer"]

@@ -1,0 +1,176 @@
+"""HedgerowClusterer: sampling and its point estimate behind scikit-learn's methods."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow.data.tables import feature_names
+from hedgerow.errors import require
+from hedgerow.estimators.defaults import default_likelihood, default_prior
+from hedgerow.estimators.validation import input_tags, read_seed, read_X
+from hedgerow.kernels import Kernel
+from hedgerow.likelihoods import Likelihood
+from hedgerow.mixture import Mixture
+from hedgerow.posterior import Posterior
+from hedgerow.priors import Prior
+from hedgerow.sampling import sample
+from hedgerow.summaries import rhat
+from hedgerow.summaries.distances import Loss
+
+__all__ = ["HedgerowClusterer"]
+
+FAR_APART = 1.2  # R-hat of the log joint from which labels of another seed may well differ
+PREDICTION_DRAWS = 200
+
+
+class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Cluster rows without saying how many clusters there are.
+
+    Draws partitions from the posterior of a mixture and takes the one of least expected loss from them as labels. What the
+    draws know beyond that (how sure each row's place is, how many clusters there may be) is kept as `posterior_`.
+
+    Parameters
+    ----------
+    prior : Prior, default DP(alpha=Gamma(1, 1))
+        The law of the partition, such as `NGG()` or `PitmanYor()`.
+    likelihood : Likelihood, default by the columns of X
+        What a cluster looks like. By default Gaussian with full covariances (columns apart where they are more than 20,
+        fewer than five rows each, or where entries are missing), its base measure fitted to X so that units of
+        columns do not matter: no scaling beforehand is needed. Sparse counts get `Multinomial()`, frames with columns
+        other than numbers what `likelihood_for` proposes. A likelihood given is used as it is.
+    kernel : Kernel, default TreeGuided()
+        How chains move.
+    loss : "vi", "binder" or "omari", default "vi"
+        What the labels minimise in expectation.
+    draws, warmup, chains : int, default 250, 250, 4
+        As for `sample`. Memory: chains x draws x rows x 4 bytes.
+    random_state : int, RandomState, Generator or None
+        A whole number makes fits repeatable to the bit.
+
+    Attributes
+    ----------
+    labels_ : (n,) int32
+        Cluster of every row, numbered in order of first appearance.
+    n_clusters_ : int
+    probabilities_ : (n,)
+        Probability of each row to be in its cluster rather than in another.
+    posterior_ : Posterior
+        All draws: `posterior_.summary()`, `.similarity()`, `.credible_ball()`, `.report("report.html")`.
+    model_ : Mixture
+        The model with everything that was taken from the data filled in.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it has any.
+
+    >>> from hedgerow.data import iris
+    >>> X = iris().X
+    >>> found = HedgerowClusterer(draws=100, warmup=100, chains=2, random_state=0).fit(X)
+    >>> found.labels_.shape, found.predict(X[:2]).shape
+    ((150,), (2,))
+    """
+
+    def __init__(
+        self,
+        *,
+        prior: Prior | None = None,
+        likelihood: Likelihood | None = None,
+        kernel: Kernel | None = None,
+        loss: Loss = "vi",
+        draws: int = 250,
+        warmup: int = 250,
+        chains: int = 4,
+        random_state: Any = None,
+    ) -> None:
+        self.prior = prior
+        self.likelihood = likelihood
+        self.kernel = kernel
+        self.loss = loss
+        self.draws = draws
+        self.warmup = warmup
+        self.chains = chains
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Sample partitions of the rows of X and take the point estimate; y is not used."""
+        owner = type(self).__name__
+        require(self.loss in ("vi", "binder", "omari"), owner, "loss", self.loss, 'be "vi", "binder" or "omari"')
+        data = read_X(self, X, self.likelihood, fitting=True)
+        likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
+        model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
+        post = sample(
+            model,
+            data,
+            kernel=self.kernel,
+            draws=self.draws,
+            warmup=self.warmup,
+            chains=self.chains,
+            seed=read_seed(self.random_state, owner),
+            progress=False,
+        )
+        names = feature_names(X)
+        if names is not None:
+            post = replace(post, run={**post.run, "columns": list(names)})
+        found = post.point_estimate(self.loss)
+        self.posterior_: Posterior = post
+        self.model_: Mixture = model if post.model is None else post.model
+        self.labels_ = found.labels
+        self.n_clusters_ = found.n_clusters
+        self.probabilities_ = post.uncertainty(found.labels).probability
+        self._n_features_out = found.n_clusters + 1
+        _warn_if_apart(post)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""
+        proba = self.predict_proba(X)
+        best: npt.NDArray[np.int32] = np.argmax(proba, axis=1).astype(np.int32)
+        best[best == self.n_clusters_] = -1
+        return best
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability of every new row to join each cluster: (n_new, n_clusters_ + 1), the last column for none of them.
+
+        Averaged over at most 200 of the draws.
+        """
+        data = read_X(self, X, self.likelihood, fitting=False)
+        return self.posterior_.predict_proba(data, partition=self.labels_, max_draws=PREDICTION_DRAWS)
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Log predictive density of every new row, averaged over at most 200 of the draws."""
+        data = read_X(self, X, self.likelihood, fitting=False)
+        return self.posterior_.log_density(data, max_draws=PREDICTION_DRAWS)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log predictive density of new rows."""
+        return float(self.score_samples(X).mean())
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""
+        return self.predict_proba(X)
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.int32]:
+        """Fit and return `labels_`."""
+        return self.fit(X, **kwargs).labels_
+
+    def __sklearn_tags__(self) -> Any:
+        return input_tags(super().__sklearn_tags__(), self.likelihood)
+
+
+def _warn_if_apart(post: Posterior) -> None:
+    """Say so where chains ended in different places: labels would then depend on the seed."""
+    if post.chains < 2 or post.draws < 50:
+        return
+    apart = rhat(post.log_joint)
+    if apart > FAR_APART:
+        warnings.warn(
+            f"The chains do not agree yet (R-hat {apart:.2f} of the log joint): labels may depend on random_state. "
+            "Raise warmup and draws, or look at posterior_.summary().",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

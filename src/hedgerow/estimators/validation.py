@@ -1,0 +1,68 @@
+"""What scikit-learn asks of inputs, said once: names and numbers of columns, seeds, and errors in the house's form."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hedgerow.data.tables import feature_names
+from hedgerow.errors import ParameterError, require
+from hedgerow.likelihoods import Categorical, Custom, GaussianDiagonal, Likelihood, Multinomial, Product
+
+__all__ = ["input_tags", "read_X", "read_seed"]
+
+
+def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bool) -> Any:
+    """X as the likelihood may read it, its columns noted (fitting) or compared with those at the fit.
+
+    Frames, sparse matrices and tables of names stay what they are: the likelihood checks their entries. Anything else
+    goes through scikit-learn's own check first, whose words its users know.
+    """
+    if not fitting:
+        check_is_fitted(estimator)
+    as_is = feature_names(X) is not None or sparse.issparse(X) or isinstance(likelihood, (Categorical, Custom, Product))
+    try:
+        if as_is:
+            validate_data(estimator, X, reset=fitting, skip_check_array=True)
+            return X
+        return validate_data(estimator, X, reset=fitting, dtype="numeric", ensure_all_finite=False)
+    except ValueError as error:
+        raise _in_house_form(estimator, X, error, fitting) from error
+
+
+def input_tags(tags: Any, likelihood: Likelihood | None) -> Any:
+    """What X may hold, by the likelihood: missing entries by default, sparse counts for a multinomial one."""
+    tags.input_tags.sparse = tags.input_tags.positive_only = isinstance(likelihood, Multinomial)
+    tags.input_tags.allow_nan = likelihood is None or isinstance(likelihood, (Categorical, GaussianDiagonal, Product))
+    tags.input_tags.categorical = isinstance(likelihood, (Categorical, Product))
+    return tags
+
+
+def read_seed(random_state: Any, owner: str) -> int:
+    """A seed for the sampler: a whole number is taken as it is, generators are asked for one, None means a fresh one."""
+    if random_state is None:
+        return secrets.randbits(48)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**48))
+    whole = hasattr(random_state, "__index__") and not isinstance(random_state, bool)
+    wanted = "be a whole number from 0 up, a NumPy generator, or None"
+    require(whole and int(random_state) >= 0, owner, "random_state", random_state, wanted)
+    return int(random_state)
+
+
+def _in_house_form(estimator: Any, X: Any, error: ValueError, fitting: bool) -> ValueError:
+    """The house's sentence in front of scikit-learn's, where the columns are not those of the fit."""
+    wanted = getattr(estimator, "n_features_in_", None)
+    shape = getattr(X, "shape", None)
+    if fitting or shape is None or len(shape) != 2 or shape[1] == wanted:
+        return error
+    owner = type(estimator).__name__
+    return ParameterError(
+        f"{owner}(X=<{type(X).__name__} of shape {tuple(shape)}>): X must have the {wanted} columns of the fit. {error}"
+    )
