@@ -22,18 +22,21 @@ html_show_copyright = False
 html_copy_source = False
 
 default_role = "code"  # `name` in a docstring is a name
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
+autodoc_typehints = "none"  # the docstrings say it shorter
 autodoc_member_order = "groupwise"
 autodoc_preserve_defaults = True
-python_use_unqualified_type_names = True
 maximum_signature_line_length = 90
 napoleon_google_docstring = False
 napoleon_use_param = False  # types are words here, not names to link
 
 
 def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Escape bars, which are absolute values here, and close a list of parameters where prose follows it."""
+    """Escape bars, which are absolute values here, and close a list of parameters where prose follows it.
+
+    Napoleon takes what stands before a colon in the first line of a property for its type; a dash it leaves alone.
+    """
+    if what in ("property", "attribute") and lines:
+        lines[0] = lines[0].replace(": ", " – ")
     out: list[str] = []
     in_parameters = False
     for i, line in enumerate(lines):
@@ -41,7 +44,7 @@ def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
         if underlined:
             in_parameters = line == "Parameters"
         elif in_parameters and i > 0 and not lines[i - 1] and line[:1].strip() and " " in line and " : " not in line:
-            out += ["Notes", "-----"]
+            out += ["Examples", "--------"] if line.startswith(">>>") else ["Notes", "-----"]
             in_parameters = False
         out.append(line.replace("|", r"\|"))
     lines[:] = out

@@ -60,17 +60,17 @@ def draw(results: dict[str, Measured], path: Path) -> None:
 
     exact = exact_posterior(MODEL, X, u=1.0).probabilities
     panels = list(results)[:3]
-    figure = Figure(figsize=(9, 3.3), layout="constrained")
+    figure = Figure(figsize=(9, 3.9))
     axes = figure.subplots(1, len(panels), sharex=True, sharey=True)
-    top = 1.1 * max(exact.max(), *(results[name].shares.max() for name in panels))
+    figure.subplots_adjust(left=0.08, right=0.99, bottom=0.14, top=0.86, wspace=0.08)
+    limits = (0.5 / DRAWS, 0.4)
     for ax, name in zip(axes, panels, strict=True):
-        ax.plot([0, top], [0, top], color="0.7", linewidth=1, zorder=0)
-        ax.scatter(exact, results[name].shares, s=12, alpha=0.6, linewidths=0, color="#2b6a4d")
+        ax.plot(limits, limits, color="0.7", linewidth=1, zorder=0)
+        shares = np.maximum(results[name].shares, 0.7 / DRAWS)  # never drawn: on the lower edge
+        ax.scatter(exact, shares, s=14, alpha=0.6, linewidths=0, color="#2b6a4d")
         ax.set_title(f"{name}\ntotal variation {results[name].total_variation:.3f}", fontsize=10)
         ax.set_xlabel("exact probability")
-        ax.set_xlim(0, top)
-        ax.set_ylim(0, top)
-        ax.set_aspect("equal")
+        ax.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
     axes[0].set_ylabel("share of the draws")
     with rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):  # the same file every time, with text as text
         figure.savefig(path, metadata={"Date": None})
