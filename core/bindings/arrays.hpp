@@ -8,6 +8,11 @@
 #include <memory>
 #include <vector>
 
+namespace hedgerow {
+class Measure;
+struct ForestArrays;
+}  // namespace hedgerow
+
 namespace hedgerow::bindings {
 
 namespace nb = nanobind;
@@ -36,8 +41,11 @@ Out<T> to_array(const std::vector<T>& values) {
   return out;
 }
 
+nb::dict measure_dict(const Measure& m);
+nb::dict forest_dict(const ForestArrays& f);
 void bind_likelihoods(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_streams(nb::module_& m);
 
 }  // namespace hedgerow::bindings

@@ -39,7 +39,7 @@ static nb::dict induced(const Guide& guide, In<std::int32_t, 1> rows) {
   return out;
 }
 
-static nb::dict measure_state(const Measure& m) {
+nb::dict measure_dict(const Measure& m) {
   std::vector<double> log_u(m.groups()), alpha(m.bases());
   for (int t = 0; t < m.groups(); ++t) log_u[t] = m.log_u(t);
   for (int r = 0; r < m.bases(); ++r) alpha[r] = m.alpha(r);
@@ -58,7 +58,7 @@ static void set_measure(Measure& m, In<double, 1> log_u, In<double, 1> alpha, do
   m.set(log_u.data(), alpha.data(), sigma, tau, theta);
 }
 
-static nb::dict arrays_dict(const ForestArrays& f) {
+nb::dict forest_dict(const ForestArrays& f) {
   nb::dict out;
   out["left"] = to_array(f.left);
   out["right"] = to_array(f.right);
@@ -141,7 +141,7 @@ static void bind_builder(nb::module_& m) {
       .def("resample", &TreeBuilder::resample, nb::arg("u"), nb::arg("hyper"))
       .def("log_joint", [](TreeBuilder& b) { return b.forest().log_joint(); })
       .def("log_front", [](TreeBuilder& b) { return b.measure().log_front(); })
-      .def("state", [](TreeBuilder& b) { return measure_state(b.measure()); })
+      .def("state", [](TreeBuilder& b) { return measure_dict(b.measure()); })
       .def("set_state", [](TreeBuilder& b, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta) {
         set_measure(b.measure(), log_u, alpha, sigma, tau, theta);
         b.forest().refresh(true);
@@ -149,7 +149,7 @@ static void bind_builder(nb::module_& m) {
       .def("arrays", [](TreeBuilder& b) {
         std::vector<int> id(b.likelihood().rows());
         std::iota(id.begin(), id.end(), 0);
-        return arrays_dict(b.forest().arrays(id, static_cast<int>(id.size())));
+        return forest_dict(b.forest().arrays(id, static_cast<int>(id.size())));
       }, "The forest as named arrays.")
       .def("mean_depth", [](TreeBuilder& b) { return b.forest().mean_depth(); })
       .def_prop_ro("n_roots", [](TreeBuilder& b) { return b.forest().roots(); })
@@ -158,6 +158,7 @@ static void bind_builder(nb::module_& m) {
 
 void bind_trees(nb::module_& m) {
   bind_builder(m);
+  bind_streams(m);
   nb::class_<Guide>(m, "Guide", "A fixed full binary tree over the rows.")
       .def("__init__", [](Guide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right) { new (self) Guide(vector_of(left), vector_of(right)); },
            nb::arg("left"), nb::arg("right"))

@@ -6,6 +6,8 @@
 namespace hedgerow {
 namespace {
 
+constexpr std::size_t kFirstRevision = 64;
+
 std::vector<int> group_sizes(const std::vector<int>& groups, int rows, int T) {
   std::vector<int> sizes(T, 0);
   if (groups.empty()) sizes[0] = rows;
@@ -52,7 +54,14 @@ void TreeBuilder::grow_incrementally(std::vector<int> order, InsertOptions optio
   shuffle(order);
   forest_.clear();
   Inserter inserter(forest_, options);
-  for (int row : order) inserter.insert(~row);
+  std::size_t next = kFirstRevision;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    inserter.insert(~order[i]);
+    if (!options.balance || options.top || i + 1 < next) continue;
+    finish(inserter, options);
+    for (std::size_t j = 0; j <= i; ++j) inserter.reinsert(order[j]);
+    next = 2 * (i + 1);
+  }
   finish(inserter, options);
 }
 

@@ -369,6 +369,25 @@ void Forest::scan(int row) {
   }
 }
 
+bool Forest::stays(int row) {
+  const int own = root_of(~row);
+  const Ref root = roots_[own];
+  const int m = size(root);
+  if (m == 1) return false;
+  scan(row);
+  double weight_step;
+  if (plain_) {
+    weight_step = measure_.log_kappa(m) - measure_.log_kappa(m - 1);
+  } else {
+    std::vector<double> without(log_q(root), log_q(root) + R_);
+    for (int r = 0; r < R_; ++r) without[r] -= measure_.lq(group(row), r);
+    weight_step = weight(root) - measure_.log_weight(m - 1, without.data());
+  }
+  const double here = weight_step - slack(root) + nodes_->log_predictive_without(row, root);
+  out_[own] = -kInf;
+  return here >= *std::max_element(out_.data(), out_.data() + roots()) && here >= phi_h(~row);
+}
+
 int Forest::nearest(Ref x, double* log_d) {
   const int k = roots();
   *log_d = kInf;
@@ -548,22 +567,27 @@ double Forest::mean_depth() const {
   return count > 0.0 ? total / count : 0.0;
 }
 
-void Forest::restore(std::vector<Inner> inner, std::vector<int> free_nodes, std::vector<Ref> roots, std::vector<int> tags, int rows) {
+void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std::vector<double> log_q, const std::vector<Ref>& roots,
+                     const std::vector<int>& tags) {
   inner_ = std::move(inner);
   free_ = std::move(free_nodes);
+  log_q_ = std::move(log_q);
   inner_stamp_.assign(inner_.size(), 0);
-  leaf_parent_.assign(rows, kNoRef);
-  leaf_stamp_.assign(rows, 0);
-  roots_.clear();
-  tags_.clear();
-  for (int c = kScratch; c < static_cast<int>(inner_.size()); ++c)
+  leaf_parent_.assign(likelihood_.rows(), kNoRef);
+  leaf_stamp_.assign(likelihood_.rows(), 0);
+  weight_.assign(plain_ ? 0 : inner_.size(), 0.0);
+  for (int c = kScratch; c < static_cast<int>(inner_.size()); ++c) {
+    if (inner_[c].size > 0) set_weight(c);
     if (splittable(c))
       for (Ref child : {inner_[c].left, inner_[c].right}) set_parent(child, c);
-  if (!plain_) {  // Σ log q from the leaves up; a summary leaf's is given by the caller through set_log_q
-    weight_.assign(inner_.size(), 0.0);
-    log_q_.resize(inner_.size() * R_, 0.0);
   }
+  roots_.clear();
+  tags_.clear();
   for (std::size_t k = 0; k < roots.size(); ++k) add_root(roots[k], tags[k]);
+}
+
+void Forest::resync_roots() {
+  for (int k = 0; k < roots(); ++k) sync_root(k);
 }
 
 }  // namespace hedgerow

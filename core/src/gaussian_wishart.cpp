@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "hedgerow/paged.hpp"
 #include "hedgerow/special.hpp"
 #include "simd.hpp"
 
@@ -95,6 +96,12 @@ class GaussianWishartStatistics final : public Statistics {
     for (int i = 0; i < d(); ++i) inverse[i * (i + 1) / 2 + i] = 1.0;
     age_[slot] = 0;
     touch(slot);
+  }
+
+  void prefetch(int slot) const override {
+    const double* p = records_.data() + static_cast<std::size_t>(slot) * record_size();
+    for (int i = 0; i < record_size(); i += 8) __builtin_prefetch(p + i);
+    __builtin_prefetch(p + record_size() - 1);
   }
 
   void copy(int slot, int from) override {
@@ -455,7 +462,7 @@ class GaussianWishartStatistics final : public Statistics {
   int dynamic_d_;
   bool clusters_;
   int slots_ = 0;
-  std::vector<double> records_;
+  PagedVector<double> records_;
   std::vector<int> age_;
   AlignedVector<double> predictive_panel_, merge_panel_, gather_, merge_work_;
   std::vector<unsigned char> stale_;  // 1: predictive panel, 2: merge panel

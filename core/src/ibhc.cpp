@@ -6,7 +6,7 @@
 namespace hedgerow {
 namespace {
 constexpr double kHair = -4.6051701859880914;  // log 0.01: places that change log φ_t by less are all the same to us
-constexpr double kShare = 0.75;                // no child of a free node holds more than this share
+constexpr double kShare = 0.7;                 // no child of a free node holds more than this share
 constexpr double kPreference = 3.0;            // nats; a stronger wish for one child beats the balance
 constexpr int kSmall = 6;                      // smaller sets are not worth balancing
 }  // namespace
@@ -20,6 +20,7 @@ void Inserter::insert(Ref x, int tag, int from, bool repair) {
   if (k < 0 || log_d > 0.0) {
     if (tag < 0) tag = witness_ == nullptr ? next_tag_++ : from < 0 ? witness_->born(x) : witness_->parted(from, x);
     f_.add_root(x, tag);
+    note_compared(tag, f_.size(x));
     return;
   }
   if (witness_ != nullptr) {
@@ -73,6 +74,7 @@ void Inserter::seq_insert(int k, Ref x, double log_phi_joined, bool repair) {
 // Root k has fallen into pieces: back in with them, or make roots of them.
 void Inserter::mend(int k, std::vector<Ref>& pieces, int tag, bool repair) {
   f_.remove_root(k);
+  if (witness_ != nullptr) witness_->fell(pieces);
   if (options_.balance || witness_ != nullptr)
     std::stable_sort(pieces.begin(), pieces.end(), [&](Ref a, Ref b) { return f_.size(a) > f_.size(b); });
   int own = tag;  // the first piece stands for the cluster
@@ -106,6 +108,8 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
   const int size_x = f_.size(x);
   while (f_.splittable(c) && !options_.top) {
     const Ref l = f_.left(c), r = f_.right(c);
+    f_.prefetch_children(l);
+    f_.prefetch_children(r);
     double with_l, with_r;
     f_.joint_children(c, x, &with_l, &with_r);
     if (!f_.touches(l)) with_l = -kInf;
@@ -240,21 +244,30 @@ bool Inserter::cut_at_lowest(int k, int from, std::vector<Ref>& pieces) {
   return true;
 }
 
+void Inserter::note_compared(int tag, int size) {
+  if (tag >= static_cast<int>(compared_.size())) compared_.resize(tag + 1 + tag / 2, 0);
+  compared_[tag] = size;
+}
+
 void Inserter::consolidate() {
   // Smallest first: a small tree goes into a larger one more cheaply, and more often.
-  std::vector<std::pair<int, int>> due;
+  struct Due {
+    int size, tag, position;
+  };
+  std::vector<Due> due;
   for (int k = 0; k < f_.roots(); ++k) {
     const int tag = f_.tag(k), size = f_.size(f_.root(k));
-    if (tag >= static_cast<int>(compared_.size())) compared_.resize(2 * tag + 8, 0);
-    if (size >= compared_[tag] + (compared_[tag] + 1) / 2) due.emplace_back(size, tag);
+    const int before = tag < static_cast<int>(compared_.size()) ? compared_[tag] : 0;
+    if (size >= before + (before + 1) / 2) due.push_back({size, tag, k});
   }
-  std::sort(due.begin(), due.end());
-  for (const auto& [size, tag] : due) {
-    int k = 0;
-    while (k < f_.roots() && f_.tag(k) != tag) ++k;
+  std::sort(due.begin(), due.end(), [](const Due& a, const Due& b) { return a.size != b.size ? a.size < b.size : a.tag < b.tag; });
+  for (const auto& [size, tag, position] : due) {
+    int k = position;  // unless a removal has moved it
+    if (k >= f_.roots() || f_.tag(k) != tag)
+      for (k = 0; k < f_.roots() && f_.tag(k) != tag;) ++k;
     if (k == f_.roots() || f_.roots() == 1) continue;
     const Ref x = f_.root(k);
-    compared_[tag] = f_.size(x);
+    note_compared(tag, f_.size(x));
     f_.remove_root(k);
     insert(x, tag, tag, false);
   }

@@ -11,7 +11,8 @@ class TreeBuilder {
   TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
               std::uint64_t seed, std::uint64_t stream);
 
-  // From scratch: greedily, or over the rows in an order (empty: a random one).
+  // From scratch: greedily, or over the rows in an order (empty: a random one). Early points are placed with little to go by,
+  // so a balanced build takes all of them out and in again whenever their number has doubled.
   void grow_greedily();
   void grow_incrementally(std::vector<int> order, InsertOptions options);
   // Every row of the forest out and in again.

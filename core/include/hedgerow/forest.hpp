@@ -12,6 +12,7 @@
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/likelihood.hpp"
 #include "hedgerow/measure.hpp"
+#include "hedgerow/paged.hpp"
 #include "hedgerow/special.hpp"
 
 namespace hedgerow {
@@ -58,6 +59,16 @@ class Forest {
   int sibling(int p, Ref a) const { return inner_[p].left == a ? inner_[p].right : inner_[p].left; }
   int inner_nodes() const { return static_cast<int>(inner_.size() - free_.size()) - kScratch; }
 
+  // Memory is far away in a large forest: what a descent through c will read next.
+  void prefetch_children(Ref c) const {
+    if (!splittable(c)) return;
+    for (Ref a : {inner_[c].left, inner_[c].right}) {
+      if (a < 0) continue;
+      __builtin_prefetch(&inner_[a]);
+      nodes_->prefetch(a);
+    }
+  }
+
   // log p of the union of two disjoint trees; and of both children of c with x.
   double joint(Ref a, Ref x);
   void joint_children(int c, Ref x, double* with_left, double* with_right);
@@ -93,6 +104,8 @@ class Forest {
 
   // Root of least d to the detached tree x, -1 when there is none (or none touches x); its log d.
   int nearest(Ref x, double* log_d);
+  // Whether a row would go back to the root it is in if it were taken out.
+  bool stays(int row);
   // log p(X_root ∪ X_x) of roots 0..k-1 (the entry of x itself, if it is a root, is meaningless); out padded to 8.
   void joint_front(Ref x, int k, double* out);
 
@@ -129,9 +142,13 @@ class Forest {
     int parent, size;
     double log_like, slack;
   };
-  const std::vector<Inner>& inner() const { return inner_; }
+  const PagedVector<Inner>& inner() const { return inner_; }
   const std::vector<int>& free_list() const { return free_; }
-  void restore(std::vector<Inner> inner, std::vector<int> free_nodes, std::vector<Ref> roots, std::vector<int> tags, int rows);
+  const std::vector<double>& all_log_q() const { return log_q_; }
+  // Statistics must be unpacked into the slots first. Links upwards are made here; the caller has checked those downwards.
+  void restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std::vector<double> log_q, const std::vector<Ref>& roots,
+               const std::vector<int>& tags);
+  void resync_roots();
   static constexpr int kScratch = 2;  // slots 0 and 1 never hold a node
 
  private:
@@ -158,8 +175,9 @@ class Forest {
   bool plain_;
   int R_;
   std::unique_ptr<Statistics> nodes_, panel_;
-  std::vector<Inner> inner_;
-  std::vector<int> free_, leaf_parent_;
+  PagedVector<Inner> inner_;
+  PagedVector<int> leaf_parent_;
+  std::vector<int> free_;
   std::vector<double> log_q_, weight_;  // mixed only: R values and one value per inner node
 
   std::vector<Ref> roots_;

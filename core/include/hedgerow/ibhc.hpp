@@ -17,6 +17,7 @@ namespace hedgerow {
 class Witness {
  public:
   virtual ~Witness() = default;
+  virtual void fell(const std::vector<Ref>& pieces) = 0;  // a root was cut into these
   virtual int born(Ref x) = 0;                   // a new root; returns its tag
   virtual int parted(int tag, Ref piece) = 0;    // a piece of cluster `tag` becomes a root; returns its tag
   virtual void joined(int tag, int into) = 0;    // cluster `tag` now belongs to cluster `into`
@@ -42,6 +43,8 @@ class Inserter {
   void reinsert(int row);
   // Roots that have grown by half since they were last compared with the others go in again as trees.
   void consolidate();
+  // By tag: the size of a root when it was last compared with the others.
+  std::vector<int>& compared() { return compared_; }
 
  private:
   struct Pending {
@@ -61,13 +64,14 @@ class Inserter {
   bool cut_at_lowest(int k, int from, std::vector<Ref>& pieces);
   void shatter(Ref a, std::vector<Ref>& pieces);
   bool touch_each_other(Ref a, Ref b);
+  void note_compared(int tag, int size);
 
   Forest& f_;
   InsertOptions options_;
   Witness* witness_;
   std::vector<Pending> pending_;
   std::vector<int> attached_;
-  std::vector<int> compared_;  // by tag: size at the last comparison with the other roots
+  std::vector<int> compared_;
   int next_tag_ = 0;
 };
 

@@ -43,6 +43,8 @@ class Statistics {
   virtual void pack(int slot, std::vector<double>& out) = 0;
   virtual void unpack(int slot, const double* data, std::size_t size) = 0;
 
+  virtual void prefetch(int slot) const { (void)slot; }  // the slot will be read soon
+
   virtual double log_marginal(int slot) = 0;                          // log p(X_slot)
   virtual double log_predictive(int row, int slot) = 0;               // log p(x_row | X_slot), row outside
   virtual double log_predictive_without(int row, int slot) = 0;       // log p(x_row | X_slot minus row), row inside

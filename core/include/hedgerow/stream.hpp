@@ -1,0 +1,106 @@
+// An endless stream of rows into one forest: clusters with stable ids and a record of their lives, old rows revised as new
+// ones come, and subtrees folded into summary leaves when memory is bounded.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "hedgerow/ibhc.hpp"
+
+namespace hedgerow {
+
+struct StreamOptions {
+  int max_nodes = 0;     // inner nodes and summary leaves held at most, 0: no bound
+  bool revise = true;    // one old row is taken out and put in again for every new one
+  bool remember = true;  // keep track of every point ever seen, 4 bytes each, so that its cluster can be asked for
+};
+
+// What happened to a cluster, and when (points seen by then).
+struct Event {
+  enum Kind { born, split, joined, died };
+  std::int64_t at;
+  int kind, cluster, other, size;
+};
+
+// Everything a stream is, as plain arrays; the rows themselves are kept by the caller.
+struct StreamState {
+  std::vector<std::int32_t> left, right, size, free_nodes, roots, tags, groups, group_sizes, compared, row_point, free_rows, doubtful, home, folds,
+      fold_node, event_kind, event_cluster, event_other, event_size;
+  std::vector<std::int64_t> event_at, packed_start;
+  std::vector<double> log_like, slack, log_q, packed, log_u, alpha;
+  double sigma = 0.0, tau = 0.0, theta = 0.0;
+  std::array<std::uint64_t, 4> rng{};
+  std::int64_t seen = 0, swept_at = 0;
+  std::int32_t next_id = 0, cursor = 0;
+};
+
+class Stream final : private Witness {
+ public:
+  // Starts with the rows of `likelihood`, which the stream takes over.
+  Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options, std::uint64_t seed);
+  // Goes on from a state; `likelihood` holds the rows it speaks of. Throws std::invalid_argument when the two do not fit.
+  Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, StreamOptions options, const StreamState& state);
+
+  // A batch of rows. Throws before anything is changed.
+  void add(const Likelihood& batch, const std::vector<int>& groups);
+  // More groups than before, the old ones unchanged.
+  void extend_groups(const Prior& prior);
+
+  // The rows that the last batch was put in, and the ids of its clusters then.
+  const std::vector<int>& batch_rows() const { return batch_rows_; }
+  const std::vector<std::int32_t>& batch_ids() const { return batch_ids_; }
+  // log[weight × density] of a batch for every cluster, in the order of ids(), and for a new one: n × (K + 1).
+  void predictive(const Likelihood& batch, const std::vector<int>& groups, double* out);
+
+  std::int64_t seen() const { return seen_; }
+  void labels(std::int64_t first, std::int64_t count, std::int32_t* out) const;  // cluster ids of points
+  const std::vector<Event>& events() const { return events_; }
+  // The forest with leaves in order of their points; point of every leaf, -1 for a summary leaf.
+  ForestArrays arrays(std::vector<std::int64_t>& points);
+  StreamState state();
+
+  Forest& forest() { return forest_; }
+  Measure& measure() { return measure_; }
+  const StreamOptions& options() const { return options_; }
+  const Likelihood& likelihood() const { return *likelihood_; }
+
+ private:
+  void fell(const std::vector<Ref>& pieces) override;
+  int born(Ref x) override;
+  int parted(int tag, Ref piece) override;
+  void joined(int tag, int into) override;
+  void moved(int from, int to, Ref piece) override;
+
+  void insert(const std::vector<int>& groups);
+  void revise_after();
+  void reinsert(int row);
+  void resample();
+  void fold_if_needed();
+  void fold_candidates(int largest, bool certain_only, std::vector<int>& out, int* left_over) const;
+  void fold_node(int c);
+  int find(int fold) const;
+
+  std::shared_ptr<Likelihood> likelihood_;
+  StreamOptions options_;
+  Measure measure_;
+  Forest forest_;
+  Inserter inserter_;
+  Rng rng_;
+  std::vector<int> group_sizes_;
+  std::int64_t seen_ = 0;
+  int next_id_ = 0;
+  bool revising_ = false;
+  int cursor_ = 0;             // next row to be revised
+  std::int64_t swept_at_ = 0;  // points seen when the sweep began
+  std::vector<int> doubtful_;  // rows of clusters that fell apart, to be revised first
+  std::vector<Event> events_;
+  std::vector<int> batch_rows_, free_rows_;
+  std::vector<std::int32_t> batch_ids_;
+  std::vector<std::int32_t> row_point_;  // point in each row, -1 when the row is free
+  std::vector<std::int32_t> home_;       // row of each point, or ~fold once it was folded
+  mutable std::vector<std::int32_t> folds_;  // union-find over folds
+  std::vector<std::int32_t> fold_node_;      // summary leaf of a fold that stands for itself
+  std::vector<std::int32_t> node_fold_;      // and back, by inner node
+};
+
+}  // namespace hedgerow

@@ -1,0 +1,308 @@
+// Batches in, folding when full, and the record of clusters' lives.
+#include "hedgerow/stream.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "hedgerow/aligned.hpp"
+#include "simd.hpp"
+
+namespace hedgerow {
+namespace {
+constexpr double kCertain = -20.0;  // log d of a set that is one cluster for every purpose
+constexpr std::int64_t kYoung = 4096;
+constexpr std::size_t kDoubtful = 1 << 20;
+}
+
+Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options,
+               std::uint64_t seed)
+    : likelihood_(std::move(likelihood)),
+      options_(options),
+      measure_(prior, std::vector<int>(prior.groups, 0)),
+      forest_(*likelihood_, measure_, {}),
+      inserter_(forest_, InsertOptions{}, this),
+      rng_(seed),
+      group_sizes_(prior.groups, 0) {
+  batch_rows_.resize(likelihood_->rows());
+  for (int i = 0; i < likelihood_->rows(); ++i) batch_rows_[i] = i;
+  insert(groups);
+}
+
+void Stream::add(const Likelihood& batch, const std::vector<int>& groups) {
+  const int n = batch.rows();
+  if (seen_ + n > INT_MAX - 8) throw std::invalid_argument("a stream holds at most 2^31 - 8 points");
+  std::vector<int> to(n);
+  const int reused = std::min<int>(n, static_cast<int>(free_rows_.size()));
+  for (int i = 0; i < n; ++i) to[i] = i < reused ? free_rows_[free_rows_.size() - 1 - i] : likelihood_->rows() + i - reused;
+  likelihood_->take(batch, to.data());
+  free_rows_.resize(free_rows_.size() - reused);
+  forest_.grow();
+  batch_rows_ = std::move(to);
+  insert(groups);
+}
+
+void Stream::insert(const std::vector<int>& groups) {
+  const int n = static_cast<int>(batch_rows_.size());
+  row_point_.resize(likelihood_->rows(), -1);
+  for (int i = 0; i < n; ++i) {
+    const int t = groups.empty() ? 0 : groups[i];
+    ++group_sizes_[t];
+    forest_.set_group(batch_rows_[i], t);
+    row_point_[batch_rows_[i]] = static_cast<std::int32_t>(seen_ + i);
+    if (options_.remember) home_.push_back(batch_rows_[i]);
+  }
+  measure_.set_group_sizes(group_sizes_);
+  if (seen_ == 0) {  // a first guess of u, as if all were one cluster
+    std::vector<double> log_q;
+    if (!measure_.trivial_q()) {
+      log_q.assign(measure_.bases(), 0.0);
+      for (int i = 0; i < n; ++i)
+        for (int r = 0; r < measure_.bases(); ++r) log_q[r] += measure_.lq(groups.empty() ? 0 : groups[i], r);
+    }
+    measure_.update_u(rng_, {n}, log_q);
+  } else if (!measure_.trivial_q()) {
+    forest_.refresh(true);
+  }
+  std::vector<int> order = batch_rows_;
+  for (int i = 0; i < n; ++i) std::swap(order[i], order[i + rng_.index(n - i)]);
+  for (int i = 0; i < n; ++i) {
+    ++seen_;
+    inserter_.insert(~order[i]);
+    if (options_.revise) revise_after();
+  }
+  inserter_.consolidate();
+  resample();
+  batch_ids_.resize(n);
+  for (int i = 0; i < n; ++i) batch_ids_[i] = forest_.tag(forest_.root_of(~batch_rows_[i]));
+  fold_if_needed();
+}
+
+// A young stream revises all its rows whenever their number has doubled. Later that is spread out, a row for a row, and only
+// rows that belong elsewhere are moved: the walk to their places costs more than all the rest.
+void Stream::revise_after() {
+  if (seen_ >= std::max<std::int64_t>(64, 2 * swept_at_)) {
+    swept_at_ = seen_;
+    cursor_ = 0;
+    if (seen_ <= kYoung) {
+      inserter_.consolidate();
+      for (int row = 0; row < likelihood_->rows(); ++row) reinsert(row);
+    }
+  }
+  if (seen_ <= kYoung) {
+    doubtful_.clear();
+    return;
+  }
+  for (int i = 0; i < 2 && !doubtful_.empty(); ++i) {
+    const int row = doubtful_.back();
+    doubtful_.pop_back();
+    reinsert(row);
+  }
+  if (cursor_ >= likelihood_->rows()) cursor_ = 0;
+  const int row = cursor_++;
+  if (forest_.parent(~row) != kNoRef && !forest_.stays(row)) reinsert(row);
+}
+
+void Stream::reinsert(int row) {
+  if (forest_.parent(~row) == kNoRef) return;
+  revising_ = true;
+  inserter_.reinsert(row);
+  revising_ = false;
+}
+
+void Stream::resample() {
+  std::vector<int> sizes;
+  std::vector<double> log_q;
+  forest_.cluster_sizes(sizes, log_q);
+  measure_.update_u(rng_, sizes, log_q);
+  measure_.update_hyper(rng_, sizes, log_q);
+  forest_.refresh(false);
+}
+
+void Stream::extend_groups(const Prior& prior) {
+  const int old = measure_.groups();
+  if (prior.groups < old || prior.bases != measure_.bases()) throw std::invalid_argument("groups can be added, bases cannot");
+  std::vector<double> log_u(prior.groups), alpha(prior.bases);
+  for (int t = 0; t < prior.groups; ++t) log_u[t] = measure_.log_u(std::min(t, old - 1));
+  for (int r = 0; r < prior.bases; ++r) alpha[r] = measure_.alpha(r);
+  const double sigma = measure_.sigma(), tau = measure_.tau(), theta = measure_.theta();
+  group_sizes_.resize(prior.groups, 0);
+  measure_ = Measure(prior, group_sizes_);
+  measure_.set(log_u.data(), alpha.data(), sigma, tau, theta);
+  forest_.refresh(true);
+}
+
+// ---- the lives of clusters
+
+// Pieces are cut where the tree allowed it, which need not be where the clusters part: their rows are looked at again.
+void Stream::fell(const std::vector<Ref>& pieces) {
+  if (doubtful_.size() > kDoubtful) return;
+  for (Ref piece : pieces) forest_.leaves(piece, doubtful_);
+}
+
+int Stream::born(Ref x) {
+  events_.push_back({seen_, Event::born, next_id_, -1, forest_.size(x)});
+  return next_id_++;
+}
+
+int Stream::parted(int tag, Ref piece) {
+  events_.push_back({seen_, Event::split, next_id_, tag, forest_.size(piece)});
+  return next_id_++;
+}
+
+void Stream::joined(int tag, int into) {
+  events_.push_back({seen_, Event::joined, tag, into, 0});
+  events_.push_back({seen_, Event::died, tag, -1, 0});
+}
+
+void Stream::moved(int from, int to, Ref piece) {
+  if (from == to || (revising_ && forest_.size(piece) == 1)) return;
+  events_.push_back({seen_, Event::split, to, from, forest_.size(piece)});
+}
+
+// ---- folding
+
+int Stream::find(int fold) const {
+  while (folds_[fold] != fold) fold = folds_[fold] = folds_[folds_[fold]];
+  return fold;
+}
+
+// The largest subtrees of at most `largest` points, below a node that is certainly one cluster (or below any root); and how
+// many nodes would be left if they were folded.
+void Stream::fold_candidates(int largest, bool certain_only, std::vector<int>& out, int* left_over) const {
+  out.clear();
+  *left_over = 0;
+  std::vector<std::pair<Ref, bool>> stack;
+  for (int k = 0; k < forest_.roots(); ++k) stack.emplace_back(forest_.root(k), !certain_only);
+  while (!stack.empty()) {
+    auto [c, certain] = stack.back();
+    stack.pop_back();
+    if (c < 0) continue;
+    ++*left_over;
+    if (!forest_.splittable(c)) continue;
+    certain = certain || forest_.log_d(c) < kCertain;
+    if (certain && forest_.size(c) <= largest) {
+      out.push_back(c);
+      continue;
+    }
+    stack.emplace_back(forest_.left(c), certain);
+    stack.emplace_back(forest_.right(c), certain);
+  }
+}
+
+void Stream::fold_if_needed() {
+  if (options_.max_nodes <= 0 || forest_.inner_nodes() <= options_.max_nodes) return;
+  // Down to half, so that folding is rare; the least detail is lost first.
+  std::vector<int> candidates;
+  for (bool certain_only : {true, false})
+    for (int largest = 4;; largest *= 2) {
+      int left_over;
+      fold_candidates(largest, certain_only, candidates, &left_over);
+      const bool all = largest > (1 << 29);
+      if (left_over > options_.max_nodes / 2 && !(all && (left_over <= options_.max_nodes || !certain_only))) {
+        if (all) break;
+        continue;
+      }
+      for (int c : candidates) fold_node(c);
+      forest_.refresh(false);
+      return;
+    }
+}
+
+void Stream::fold_node(int c) {
+  std::vector<int> rows, leaves;
+  forest_.fold(c, rows, leaves);
+  for (int row : rows) free_rows_.push_back(row);
+  if (!options_.remember) {
+    for (int row : rows) row_point_[row] = -1;
+    return;
+  }
+  node_fold_.resize(forest_.inner().size(), -1);
+  int fold = leaves.empty() ? static_cast<int>(folds_.size()) : find(node_fold_[leaves.front()]);
+  if (leaves.empty()) {
+    folds_.push_back(fold);
+    fold_node_.push_back(c);
+  }
+  for (int leaf : leaves) {
+    folds_[find(node_fold_[leaf])] = fold;
+    node_fold_[leaf] = -1;
+  }
+  fold_node_[fold] = c;
+  node_fold_[c] = fold;
+  for (int row : rows) {
+    home_[row_point_[row]] = ~fold;
+    row_point_[row] = -1;
+  }
+}
+
+// ---- what is known of points old and new
+
+void Stream::labels(std::int64_t first, std::int64_t count, std::int32_t* out) const {
+  if (!options_.remember) throw std::invalid_argument("this stream does not remember its points");
+  std::vector<int> position;
+  const bool many = count > likelihood_->rows() / 8;
+  if (many) forest_.labels(position);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const int at = home_[first + i];
+    const int k = at < 0 ? forest_.root_of(fold_node_[find(~at)]) : many ? position[at] : forest_.root_of(~at);
+    out[i] = forest_.tag(k);
+  }
+}
+
+void Stream::predictive(const Likelihood& batch, const std::vector<int>& groups, double* out) {
+  const int k = forest_.roots(), n = batch.rows(), R = measure_.bases();
+  auto panel = batch.statistics(Layout::clusters);
+  panel->reserve(k + 1);
+  for (int j = 0; j < k; ++j) panel->load(j, forest_.panel(), j);
+  AlignedVector<double> scores(padded(k + 1)), prior(padded(k + 1), 0.0);
+  std::vector<int> sizes;
+  std::vector<double> log_q, mixing, scale;
+  forest_.cluster_sizes(sizes, log_q);
+  const int stride = padded(k);
+  if (measure_.trivial_q()) {
+    const Measure::Predictive p = measure_.predictive(k);
+    for (int j = 0; j < k; ++j) prior[j] = std::log(sizes[j] - measure_.sigma()) + std::log(p.join);
+    prior[k] = std::log(p.fresh);
+  } else {
+    mixing.assign(static_cast<std::size_t>(stride) * R, 0.0);
+    scale.assign(stride, 1.0);
+    std::vector<double> w(R);
+    for (int j = 0; j < k; ++j) {
+      measure_.log_basis(sizes[j], &log_q[static_cast<std::size_t>(j) * R], w.data());
+      const double total = log_sum(w.data(), R);
+      for (int r = 0; r < R; ++r) mixing[static_cast<std::size_t>(r) * stride + j] = std::exp(w[r] - total);
+      scale[j] = sizes[j] - measure_.sigma();
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    const int t = groups.empty() ? 0 : groups[i];
+    if (!measure_.trivial_q()) {
+      std::fill(prior.begin(), prior.end(), 0.0);
+      simd().mixed_weights(mixing.data(), scale.data(), k, stride, R, measure_.join_rate_row(t), prior.data());
+      prior[k] = measure_.log_new(t);
+      const double total = log_sum(prior.data(), k + 1);
+      for (int j = 0; j <= k; ++j) prior[j] -= total;
+    }
+    panel->log_predictive_front(i, k, scores.data());
+    double* o = out + static_cast<std::size_t>(i) * (k + 1);
+    for (int j = 0; j < k; ++j) o[j] = scores[j] + prior[j];
+    o[k] = batch.log_single()[i] + prior[k];
+  }
+}
+
+ForestArrays Stream::arrays(std::vector<std::int64_t>& points) {
+  std::vector<std::pair<std::int32_t, int>> live;
+  for (int row = 0; row < likelihood_->rows(); ++row)
+    if (row_point_[row] >= 0) live.emplace_back(row_point_[row], row);
+  std::sort(live.begin(), live.end());
+  std::vector<int> id(likelihood_->rows(), -1), summaries;
+  points.clear();
+  for (const auto& [point, row] : live) {
+    id[row] = static_cast<int>(points.size());
+    points.push_back(point);
+  }
+  ForestArrays out = forest_.arrays(id, static_cast<int>(points.size()), &summaries);
+  points.insert(points.end(), summaries.size(), -1);
+  return out;
+}
+
+}  // namespace hedgerow
