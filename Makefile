@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -name 'CMakeLists.txt') CMakeLists.txt
 
-.PHONY: demo test test-slow lint bench stubs clean
+.PHONY: demo test test-slow lint bench docs stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
@@ -16,12 +16,16 @@ test-slow: $(VENV)/.ready-test  ## the long statistical checks
 	$(BIN)/python -m pytest -q -m slow
 
 lint: $(VENV)/.ready-test
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.ready-test  ## speed as ratios within one run
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.ready-docs  ## build the documentation into build/docs, warnings as errors, and run its examples
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(BIN)/python -m pytest -q -m "not slow" tests/api/test_docs.py
 
 stubs: $(VENV)/.ready-test  ## rewrite the stub of the compiled module
 	$(BIN)/python tools/stubs.py
@@ -40,4 +44,8 @@ $(VENV)/.ready: $(VENV)/.made pyproject.toml $(CORE)
 
 $(VENV)/.ready-test: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	touch $@
+
+$(VENV)/.ready-docs: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
