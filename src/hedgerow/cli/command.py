@@ -8,17 +8,20 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from hedgerow.cli import demo
+from hedgerow.cli import demo, fit, look
 from hedgerow.cli.output import Interrupted
 from hedgerow.errors import MissingExtraError, ParameterError
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (demo,)
+COMMANDS = (demo, fit, look)
 """Modules with `add(subparsers)`, in the order of the help."""
 
 EXAMPLES = """examples:
   hedgerow demo                                cluster a built-in data set
+  hedgerow fit flowers.csv                     cluster a file; writes the folder flowers-run
+  hedgerow summary flowers-run                 say what was found
+  hedgerow predict flowers-run new.csv         put new rows into the clusters
   hedgerow COMMAND --help                      what a command does, with examples
 """
 

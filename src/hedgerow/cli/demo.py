@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hedgerow.cli.output import Interrupted, make_folder, say, tell_files, tell_findings, write_folder
+from hedgerow.cli.output import Interrupted, add_command, make_folder, say, tell_files, tell_findings, write_folder
 from hedgerow.data import ring13
 from hedgerow.likelihoods import GaussianWishart
 from hedgerow.mixture import Mixture
@@ -23,16 +23,16 @@ EXAMPLES = """examples:
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "demo",
-        help="cluster a built-in data set and write a report",
-        description="Cluster 1,300 points in the plane that were made with 13 clusters, and say what was found.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "cluster a built-in data set and write a report",
+        "Cluster 1,300 points in the plane that were made with 13 clusters, and say what was found.",
+        EXAMPLES,
+        run,
     )
     parser.add_argument("--out", default="hedgerow-demo", metavar="DIR", help="folder for the files (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="decides every draw (default: %(default)s)")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

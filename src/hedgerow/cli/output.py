@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +17,24 @@ from hedgerow.posterior import Posterior
 from hedgerow.posterior.reporting import findings
 from hedgerow.summaries.distances import Loss
 
-__all__ = ["LABELS", "REPORT", "RUN", "Interrupted", "make_folder", "say", "tell_findings", "write_folder"]
+__all__ = [
+    "LABELS",
+    "LOSSES",
+    "REPORT",
+    "RUN",
+    "Interrupted",
+    "add_command",
+    "make_folder",
+    "say",
+    "tell_files",
+    "tell_findings",
+    "write_folder",
+]
 
 RUN = "run.hedge"
 LABELS = "labels.csv"
 REPORT = "report.html"
+LOSSES = ("vi", "binder", "omari")
 FILES = {
     REPORT: "everything about the clusters, to open in a browser",
     LABELS: "the cluster of every row, and how sure that is",
@@ -29,6 +44,17 @@ FILES = {
 
 class Interrupted(Exception):  # noqa: N818  not an error: the user asked for it
     """Ctrl-C, after what there was has been saved; the text says where."""
+
+
+def add_command(
+    commands: Any, name: str, short: str, long: str, examples: str, run: Callable[[argparse.Namespace], None]
+) -> argparse.ArgumentParser:
+    """A parser for one command, with its examples under the options."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=short, description=long, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(run=run)
+    return parser
 
 
 def say(text: str = "") -> None:
@@ -72,7 +98,7 @@ def tell_findings(post: Posterior, loss: Loss = "vi") -> None:
     lead, sentences = findings(post, post.point_estimate(loss))
     say(lead)
     for sentence in sentences:
-        say(f"- {sentence.text}")
+        say(f"- {sentence.text[0].upper()}{sentence.text[1:]}")
 
 
 def tell_files(folder: Path) -> None:

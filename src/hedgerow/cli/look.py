@@ -1,0 +1,174 @@
+"""hedgerow summary, report and predict: what to do with a run folder once it is there."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hedgerow.cli.output import LABELS, LOSSES, REPORT, RUN, add_command, say, tell_findings
+from hedgerow.cli.reading import Source, add_data_arguments, read_source
+from hedgerow.data.tables import feature_names
+from hedgerow.errors import ParameterError
+from hedgerow.likelihoods import Product
+from hedgerow.posterior import Posterior, load
+from hedgerow.posterior.reporting import column_names
+
+__all__ = ["add"]
+
+SUMMARY = """examples:
+  hedgerow summary flowers-run
+  hedgerow summary flowers-run --json | jq .n_clusters
+"""
+REPORTS = """examples:
+  hedgerow report flowers-run
+  hedgerow report flowers-run --loss binder --out binder.html
+"""
+PREDICT = """examples:
+  hedgerow predict flowers-run new.csv > labels.csv
+  hedgerow predict flowers-run new.csv --proba --out probabilities.csv
+"""
+RUN_HELP = "a run folder, or the file run.hedge in it"
+
+
+def add(commands: Any) -> None:
+    """Add the three commands to the parser."""
+    told = add_command(
+        commands,
+        "summary",
+        "say what a run found",
+        "Say what was found and how sure it is, with the tables of chains and clusters.",
+        SUMMARY,
+        summary,
+    )
+    told.add_argument("run_folder", metavar="RUN", help=RUN_HELP)
+    told.add_argument("--loss", choices=LOSSES, default="vi", help="what the clusters minimise (default: %(default)s)")
+    told.add_argument("--json", action="store_true", help="numbers for a program instead of words")
+
+    page = add_command(
+        commands, "report", "write the HTML report of a run", "Write the report of a run as one offline HTML page.", REPORTS, report
+    )
+    page.add_argument("run_folder", metavar="RUN", help=RUN_HELP)
+    page.add_argument("--out", metavar="FILE", help="the page (default: report.html in the run folder)")
+    page.add_argument("--loss", choices=LOSSES, default="vi", help="what the clusters minimise (default: %(default)s)")
+    page.add_argument("--title", default="Clusters", help="title of the page (default: %(default)s)")
+
+    new = add_command(
+        commands,
+        "predict",
+        "put new rows into the clusters of a run",
+        "For every row of a file: its most probable cluster (-1: none of them), how probable, and its log density.",
+        PREDICT,
+        predict,
+    )
+    new.add_argument("run_folder", metavar="RUN", help=RUN_HELP)
+    new.add_argument("data", help="a file with the columns of the fit")
+    new.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
+    new.add_argument("--proba", action="store_true", help="the probability of every cluster instead")
+    new.add_argument("--loss", choices=LOSSES, default="vi", help="which clusters (default: %(default)s)")
+    new.add_argument("--max-draws", type=int, default=200, help="average over at most so many draws (default: %(default)s)")
+    add_data_arguments(new)
+
+
+def open_run(path: str) -> tuple[Posterior, Path]:
+    """The posterior of a run folder or file, and the folder."""
+    place = Path(path)
+    file = place / RUN if place.is_dir() else place
+    if not file.is_file():
+        raise ParameterError(f"{path}: must be a run folder with a {RUN} in it, as `hedgerow fit` writes.")
+    return load(file), file.parent
+
+
+def summary(options: argparse.Namespace) -> None:
+    """Words and tables, or JSON."""
+    post, _ = open_run(options.run_folder)
+    found = post.point_estimate(options.loss)
+    table = post.summary()
+    if options.json:
+        columns = {name: np.asarray(column).tolist() for name, column in table.items()}
+        counts = np.unique(post.n_clusters, return_counts=True)
+        shares = {str(k): int(count) / post.n_clusters.size for k, count in zip(*counts, strict=True)}
+        sizes = np.bincount(found.labels).tolist()
+        told = {
+            "rows": post.n,
+            "n_clusters": found.n_clusters,
+            "sizes": sizes,
+            "expected_loss": found.expected_loss,
+            "posterior_of_n_clusters": shares,
+            "quantities": columns,
+            "run": dict(post.run),
+        }
+        print(json.dumps(told, allow_nan=False, default=str))
+        return
+    tell_findings(post, options.loss)
+    say()
+    print(table)
+    say()
+    print(post.cluster_table(found.labels, names=column_names(post, post.X.shape[1])))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Write the page again."""
+    post, folder = open_run(options.run_folder)
+    target = Path(options.out) if options.out else folder / REPORT
+    say(f"Written: {post.report(target, title=options.title, loss=options.loss, rows=_row_names(folder, post.n))}")
+
+
+def predict(options: argparse.Namespace) -> None:
+    """A line for each new row."""
+    post, _ = open_run(options.run_folder)
+    source = read_source(options.data, options)
+    X = _columns_of_fit(post, source)
+    found = post.point_estimate(options.loss)
+    proba = post.predict_proba(X, partition=found.labels, times=source.times, max_draws=options.max_draws)
+    rows = range(len(proba)) if source.rows is None else source.rows
+    if options.proba:
+        head = ["row", *(f"cluster_{k}" for k in range(found.n_clusters)), "none"]
+        lines: Iterable[Any] = ([row, *(f"{p:.6f}" for p in line)] for row, line in zip(rows, proba, strict=True))
+    else:
+        best = np.argmax(proba, axis=1)
+        density = post.log_density(X, times=source.times, max_draws=options.max_draws)
+        head = ["row", "cluster", "probability", "log_density"]
+        names = np.where(best == found.n_clusters, -1, best)
+        lines = (
+            [row, int(k), f"{p.max():.6f}", f"{d:.6f}"] for row, k, p, d in zip(rows, names, proba, density, strict=True)
+        )
+    if options.out is None:
+        _write(sys.stdout, head, lines)
+        return
+    with open(options.out, "w", newline="", encoding="utf-8") as file:
+        _write(file, head, lines)
+    say(f"Written: {options.out}, {len(proba):,} rows.")
+
+
+def _write(file: Any, head: list[str], lines: Iterable[Any]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+
+
+def _columns_of_fit(post: Posterior, source: Source) -> Any:
+    """The new table with its columns as at the fit, found by name where both have names."""
+    known = post.run.get("columns")
+    if known is None or source.names is None or (post.model is not None and isinstance(post.model.likelihood, Product)):
+        return source.X
+    lacking = [name for name in known if name not in source.names]
+    if lacking:
+        raise ParameterError(f"predict: the file must have the columns of the fit. It lacks {', '.join(lacking)}.")
+    return source.X.select(list(known)) if feature_names(source.X) is not None else source.X
+
+
+def _row_names(folder: Path, n: int) -> list[str] | None:
+    """Names of rows from the labels beside the run, if they are names and not just numbers."""
+    try:
+        with open(folder / LABELS, newline="", encoding="utf-8") as file:
+            names = [line["row"] for line in csv.DictReader(file)]
+    except (OSError, KeyError, UnicodeDecodeError, csv.Error):
+        return None
+    return names if len(names) == n and names != [str(i) for i in range(n)] else None

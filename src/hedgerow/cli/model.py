@@ -1,0 +1,92 @@
+"""Priors, likelihoods and kernels from the command line: the calls one would write in Python, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow import kernels, likelihoods, priors
+from hedgerow.cli.output import say
+from hedgerow.cli.reading import Source
+from hedgerow.errors import ParameterError
+from hedgerow.estimators.defaults import default_prior, settle
+from hedgerow.kernels import Kernel
+from hedgerow.likelihoods import Likelihood, likelihood_for
+from hedgerow.mixture import Mixture
+from hedgerow.priors import Prior
+
+__all__ = ["add_model_arguments", "choose_model", "read_kernel"]
+
+PRIORS: Mapping[str, Any] = {name: getattr(priors, name) for name in ("DP", "NGG", "NIG", "Stable", "PitmanYor", "MixedNRM")}
+LAWS: Mapping[str, Any] = {name: getattr(priors, name) for name in ("Gamma", "Beta")}
+LIKELIHOODS: Mapping[str, Any] = {
+    name: getattr(likelihoods, name)
+    for name in ("GaussianWishart", "GaussianDiagonal", "Multinomial", "Bernoulli", "Categorical", "Poisson", "Product")
+}
+KERNELS: Mapping[str, Any] = {
+    **{kernel.__name__: kernel for kernel in kernels.KERNELS},
+    **{name: getattr(kernels, name) for name in ("cycle", "mix")},
+}
+
+
+def add_model_arguments(parser: Any) -> None:
+    """The options that choose prior and likelihood."""
+    group = parser.add_argument_group("model (guessed from the data if left out)")
+    group.add_argument("--prior", metavar="CALL", help=f"one of {', '.join(PRIORS)}, e.g. 'NGG(alpha=Gamma(1, 1), sigma=0.3)'")
+    group.add_argument("--likelihood", metavar="CALL", help=f"one of {', '.join(LIKELIHOODS)}, e.g. 'GaussianDiagonal()'")
+
+
+def choose_model(source: Source, prior: str | None, likelihood: str | None) -> Mixture:
+    """The model asked for, what was left out guessed from the data; says what and why."""
+    law: Prior = default_prior() if prior is None else _read(prior, {**PRIORS, **LAWS}, Prior, "--prior")
+    n = source.X.shape[0]
+    said = "" if prior is not None else " (--prior changes it)"
+    say(f"Prior: {law}, which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows{said}.")
+    if likelihood is not None:
+        family: Likelihood = _read(likelihood, LIKELIHOODS, Likelihood, "--likelihood")
+        say(f"Likelihood: {likelihood.strip()}, what it leaves open taken from the data.")
+        return Mixture(law, family)
+    proposal = likelihood_for(source.X)
+    say("Likelihood (--likelihood changes it):")
+    print("  " + str(proposal).replace("\n", "\n  "))
+    return Mixture(law, settle(proposal.likelihood, source.X, "fit"))
+
+
+def read_kernel(text: str | None) -> Kernel | None:
+    """The kernel asked for; None for the default."""
+    return None if text is None else _read(text, KERNELS, Kernel, "--kernel")
+
+
+def _read(text: str, known: Mapping[str, Any], wanted: type, option: str) -> Any:
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise ParameterError(f"{option} {text!r}: must be a call such as {next(iter(known))}(). Got {error}.") from error
+    made = _evaluate(tree, known, option)
+    if not isinstance(made, wanted):
+        raise ParameterError(f"{option} {text!r}: must be one of {', '.join(known)}.")
+    return made
+
+
+def _evaluate(node: ast.expr, known: Mapping[str, Any], option: str) -> Any:
+    """Calls of known names, numbers, texts and collections of these; no other Python is run."""
+    match node:
+        case ast.Constant(value=int() | float() | str() | bool() | None):
+            return node.value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return tuple(_evaluate(item, known, option) for item in items)
+        case ast.Dict(keys=keys, values=values) if all(key is not None for key in keys):
+            pairs = zip(keys, values, strict=True)
+            return {_evaluate(key, known, option): _evaluate(value, known, option) for key, value in pairs if key is not None}
+        case ast.Name(id=name) if name in known:
+            return known[name]()
+        case ast.Call(func=ast.Name(id=name), args=items, keywords=named) if name in known and all(k.arg for k in named):
+            chosen = {str(k.arg): _evaluate(k.value, known, option) for k in named}
+            try:
+                return known[name](*(_evaluate(item, known, option) for item in items), **chosen)
+            except TypeError as error:
+                raise ParameterError(f"{option}: {name}(...) cannot be made so. {error}") from error
+    raise ParameterError(f"{option}: {ast.unparse(node)!r} must be a number, a text or one of {', '.join(known)}.")

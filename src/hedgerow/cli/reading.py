@@ -1,0 +1,224 @@
+"""Files to tables: CSV and its relatives, Parquet, NumPy and Matrix Market files, each as something a likelihood reads."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.io import mmread
+
+from hedgerow.data.tables import feature_names
+from hedgerow.errors import ParameterError, need_extra
+
+__all__ = ["Frame", "Source", "add_data_arguments", "read_source"]
+
+MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "."}
+TRUTHS = {"true": True, "false": False, "yes": True, "no": False}
+DELIMITERS = ",\t;|"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column: numbers, or objects with None where an entry is missing."""
+
+    values: npt.NDArray[Any]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the entries."""
+        return self.values.dtype
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """The entries."""
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Named columns, with the few methods by which a PyArrow table is known to the house."""
+
+    column_names: list[str]
+    columns: list[Column]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.columns[0]) if self.columns else 0, len(self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        return self.columns[self.column_names.index(name)]
+
+    def select(self, wanted: Sequence[str | int]) -> Frame:
+        """Some of the columns, by name or position."""
+        places = [self.column_names.index(item) if isinstance(item, str) else int(item) for item in wanted]
+        return Frame([self.column_names[i] for i in places], [self.columns[i] for i in places])
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows to cluster, the names of columns and rows if there are any, and the times if they were asked for."""
+
+    X: Any
+    names: list[str] | None = None
+    rows: list[str] | None = None
+    times: npt.NDArray[Any] | None = None
+
+
+def add_data_arguments(parser: Any) -> None:
+    """The options that say how a file is read."""
+    group = parser.add_argument_group("reading the data")
+    group.add_argument("--columns", metavar="A,B,...", help="use these columns only")
+    group.add_argument("--drop", metavar="A,B,...", help="leave these columns out")
+    group.add_argument("--id", metavar="COLUMN", help="names of the rows, for labels and report")
+    group.add_argument("--times", metavar="COLUMN", help="times or places of the rows, for a MixedNRM prior")
+    group.add_argument("--no-header", action="store_true", help="the first line of a CSV file holds data, not names")
+    group.add_argument("--array", metavar="NAME", help="which array of an npz file (default: X, or the only one)")
+    group.add_argument("--words", metavar="FILE", help="names of the columns, one a line (for mtx, npy and npz files)")
+
+
+def read_source(path: str, options: argparse.Namespace) -> Source:
+    """The file at `path`, read as its name says and cut to the columns asked for."""
+    place = Path(path)
+    if not place.is_file():
+        raise ParameterError(f"{path}: must name an existing file.")
+    kind = "".join(place.suffixes[-2:]).lower() if place.suffix.lower() == ".gz" else place.suffix.lower()
+    table = _read(place, kind, options)
+    if feature_names(table) is None:
+        for name in ("columns", "drop", "id", "times"):
+            if getattr(options, name):
+                raise ParameterError(f"--{name} {getattr(options, name)}: {path} must have named columns. It has none.")
+        return Source(table, _read_words(options.words, table.shape[1]) if options.words else None)
+    return _cut(table, path, options)
+
+
+def _read(place: Path, kind: str, options: argparse.Namespace) -> Any:
+    try:
+        if kind in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
+            return _read_text(place, header=not options.no_header)
+        if kind in (".parquet", ".pq"):
+            return need_extra("pyarrow.parquet", "parquet").read_table(place)
+        if kind == ".npy":
+            return _as_table(np.load(place, allow_pickle=False), place)
+        if kind == ".npz":
+            return _read_npz(place, options.array)
+        if kind in (".mtx", ".mtx.gz"):
+            found = mmread(place)
+            return sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)
+    except (ValueError, EOFError, csv.Error, UnicodeDecodeError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"{place}: must be a readable {kind} file. {error}") from error
+    raise ParameterError(f"{place}: must be a csv, tsv, parquet, npy, npz or mtx file. Got {kind or 'no ending'!r}.")
+
+
+def _read_npz(place: Path, wanted: str | None) -> Any:
+    with np.load(place, allow_pickle=False) as file:
+        names = list(file.files)
+        if {"format", "shape", "data"} <= set(names):
+            return sparse.csr_array(sparse.load_npz(place))
+        name = wanted or ("X" if "X" in names else names[0] if len(names) == 1 else "")
+        if name not in names:
+            raise ParameterError(f"--array {name or '?'}: {place} must have that array. It has {', '.join(names)}.")
+        return _as_table(file[name], place)
+
+
+def _as_table(array: npt.NDArray[Any], place: Path) -> npt.NDArray[Any]:
+    if array.ndim == 1:
+        return array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise ParameterError(f"{place}: must hold a table of rows and columns. Got an array of shape {array.shape}.")
+    return array
+
+
+def _read_text(place: Path, *, header: bool) -> Frame | npt.NDArray[np.float64]:
+    """A text table; columns have names if the first line has them."""
+    opener: Any = gzip.open if place.suffix.lower() == ".gz" else open
+    with opener(place, "rt", newline="", encoding="utf-8-sig") as file:
+        first = file.readline()
+        file.seek(0)
+        delimiter = max(DELIMITERS, key=first.count)
+        lines = [(number, row) for number, row in enumerate(csv.reader(file, delimiter=delimiter), 1) if row]
+    if not lines:
+        raise ParameterError(f"{place}: must have at least one row. It is empty.")
+    width = len(lines[0][1])
+    for number, row in lines:
+        if len(row) != width:
+            raise ParameterError(f"{place}: line {number} must have {width} entries, as the first line has. Got {len(row)}.")
+    names = [entry.strip() for entry in lines[0][1]]
+    named = header and not all(_is_number(entry) for entry in names)
+    body = lines[1:] if named else lines
+    if not body:
+        raise ParameterError(f"{place}: must have at least one row under its names. It has none.")
+    columns = [_read_column([row[j].strip() for _, row in body]) for j in range(width)]
+    if not named and all(column.dtype.kind == "f" for column in columns):
+        return np.column_stack([column.values for column in columns])
+    names = names if named else [f"x{j}" for j in range(width)]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise ParameterError(f"{place}: must have a different name for every column. Got {', '.join(doubled)} twice.")
+    return Frame(names, columns)
+
+
+def _read_column(entries: list[str]) -> Column:
+    """Numbers if all entries are, or true and false, else text; missing entries aside."""
+    missing = np.array([entry.lower() in MISSING for entry in entries])
+    present = [entry for entry, gone in zip(entries, missing, strict=True) if not gone]
+    if all(_is_number(entry) for entry in present):
+        values = np.full(len(entries), np.nan)
+        values[~missing] = [float(entry) for entry in present]
+        return Column(values)
+    objects = np.empty(len(entries), dtype=object)
+    truths = all(entry.lower() in TRUTHS for entry in present)
+    objects[~missing] = [TRUTHS[entry.lower()] for entry in present] if truths else present
+    return Column(objects)
+
+
+def _is_number(entry: str) -> bool:
+    try:
+        float(entry)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_words(path: str, width: int) -> list[str]:
+    words = Path(path).read_text(encoding="utf-8").split("\n")
+    words = words[:-1] if words and not words[-1] else words
+    if len(words) != width:
+        raise ParameterError(f"--words {path}: must have a line for each of the {width} columns. Got {len(words)}.")
+    return words
+
+
+def _cut(table: Any, path: str, options: argparse.Namespace) -> Source:
+    """The columns asked for, with names and times of rows set apart."""
+    names = list(feature_names(table) or ())
+    apart = [name for name in (options.id, options.times) if name]
+    chosen = _listed(options.columns) or [name for name in names if name not in apart]
+    dropped = _listed(options.drop)
+    for option, wanted in (("columns", chosen), ("drop", dropped), ("id or --times", apart)):
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise ParameterError(f"--{option}: {path} must have the column {unknown[0]!r}. It has {', '.join(names)}.")
+    used = [name for name in chosen if name not in dropped]
+    if not used:
+        raise ParameterError(f"--drop {options.drop}: must leave at least one column.")
+    rows = None if not options.id else [str(entry) for entry in table.column(options.id).to_numpy()]
+    times = None if not options.times else np.asarray(table.column(options.times).to_numpy())
+    return Source(table.select(used), used, rows, times)
+
+
+def _listed(text: str | None) -> list[str]:
+    return [] if not text else next(csv.reader([text], skipinitialspace=True))
