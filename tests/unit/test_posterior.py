@@ -97,9 +97,9 @@ def test_draws_that_do_not_fit_are_refused(post: Posterior, field: str, value: A
 
 def test_summary_rows_columns_and_verdict(post: Posterior) -> None:
     table = post.summary(0.9)
-    assert table["quantity"].tolist() == ["log_joint", "n_clusters", "u", "alpha", "sigma"]
+    assert table["quantity"].tolist() == ["log_joint", "n_clusters", "log_u", "alpha", "sigma"]
     assert list(table) == ["quantity", "mean", "sd", "hdi_low", "hdi_high", "mcse", "ess_bulk", "ess_tail", "r_hat"]
-    assert table["mean"][2] == pytest.approx(post.u.mean())  # type: ignore[union-attr]
+    assert table["mean"][2] == pytest.approx(np.log(post.u).mean())  # type: ignore[union-attr]
     assert "run longer" in str(table)  # 60 draws are few
     assert "90%" in table.title
 
@@ -110,7 +110,7 @@ def test_verdict_follows_the_chains(post: Posterior) -> None:
     labels = (rng.random((4, 1000, 20)) < 0.5).astype(int)
     good = make(model, post.X, labels, log_joint=rng.normal(size=(4, 1000)))
     assert "chains agree" in good.summary().note
-    assert good.summary()["quantity"].tolist() == ["log_joint", "n_clusters", "u"]  # alpha is fixed
+    assert good.summary()["quantity"].tolist() == ["log_joint", "n_clusters", "log_u"]  # alpha is fixed
     bad = dataclasses.replace(good, log_joint=good.log_joint + np.arange(4)[:, None])
     assert "do not agree yet" in bad.summary().note
     assert "log_joint" in bad.summary().note
@@ -125,8 +125,8 @@ def test_summary_of_components_shows_the_worst(post: Posterior) -> None:
     u = rng.gamma(2, 1, (2, 30, 25))
     u[1, :, 17] += 5
     rows = dataclasses.replace(post, u=u).summary()["quantity"].tolist()
-    assert sum(name.startswith("u[") for name in rows) == 10
-    assert "u[17]" in rows
+    assert sum(name.startswith("log_u[") for name in rows) == 10
+    assert "log_u[17]" in rows
 
 
 def test_summaries_speak_of_the_draws(post: Posterior) -> None:

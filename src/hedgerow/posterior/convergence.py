@@ -16,25 +16,26 @@ _COMPONENTS = 10  # of a quantity with many components, the ones that mix worst
 
 
 def quantities(draws: Draws) -> dict[str, FloatArray]:
-    """Traces (chain, draw) worth watching: log joint, number of clusters, u, and the sampled hyper-parameters.
+    """Traces (chain, draw) worth watching: log joint, number of clusters, log u, and the sampled hyper-parameters.
 
-    A quantity with one value for each group or basis measure gives one trace a component, `u[0]`, `u[1]`, ...; of more than
-    ten the ten of largest R-hat.
+    The law of u has so heavy a tail that neither its mean nor a picture of it says anything; that of its logarithm has not.
+    A quantity with one value for each group or basis measure gives one trace a component, `log_u[0]`, `log_u[1]`, ...; of
+    more than ten the ten of largest R-hat.
     """
     found: dict[str, FloatArray] = {"log_joint": draws.log_joint, "n_clusters": draws.n_clusters.astype(np.float64)}
     traces = draws.traces()
     for name in ("u", *(name for name in draws.sampled() if name != "u")):
         if name not in traces:
             continue
-        trace = traces[name]
+        trace, title = (np.log(traces[name]), "log_u") if name == "u" else (traces[name], name)
         if trace.ndim == 2:
-            found[name] = trace
+            found[title] = trace
             continue
         components = list(range(trace.shape[2]))
         if len(components) > _COMPONENTS:
             worst = np.argsort([-rhat(trace[:, :, j]) for j in components], kind="stable")
             components = sorted(int(j) for j in worst[:_COMPONENTS])
-        found.update({f"{name}[{j}]": trace[:, :, j] for j in components})
+        found.update({f"{title}[{j}]": trace[:, :, j] for j in components})
     return found
 
 
