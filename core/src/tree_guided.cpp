@@ -1,6 +1,7 @@
 // Split and merge moves along guide trees, with their exact acceptance ratios; notation as in tree_guided.hpp.
 #include "hedgerow/kernels/tree_guided.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -10,6 +11,9 @@
 #include "hedgerow/special.hpp"
 
 namespace hedgerow {
+namespace {
+constexpr int kMoves = 20;
+}
 
 std::shared_ptr<const WeightedGuide> grow_guide(State& state) {
   const int n = state.partition.rows();
@@ -44,11 +48,22 @@ void TreeGuided::grow(State& state, int count) {
 void TreeGuided::adapt(State& state, double progress) {
   constexpr double kAgain[] = {0.0, 0.1, 0.4};  // shares of the warm-up
   constexpr int kTimes = 3;
+  warming_ = true;
+  moves_ = 0;
   if (grown_ == 0 || growths_ >= kTimes || progress < kAgain[growths_]) return;
   grow(state, ++growths_ == 1 ? 1 : grown_);
 }
 
+// Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
+// a sweep, in evaluations (one of a block against two halves costs about ten of a row against all clusters at once).
+void TreeGuided::settle(State& state) {
+  const double n = state.partition.rows(), k = state.partition.clusters();
+  const double sweep_cost = n * (k + 8.0), move_cost = 30.0 * n / k + 18.0 * k;
+  moves_ = global_moves_ > 0 ? global_moves_ : static_cast<int>(std::clamp(0.15 * sweep_cost / move_cost, 1.0, double{kMoves}));
+}
+
 void TreeGuided::save(Carried& out) const {
+  out.whole.push_back(moves_);
   if (grown_ == 0) return;
   out.whole.insert(out.whole.end(), {growths_, static_cast<int>(guides_.size())});
   for (const auto& guide : guides_) {
@@ -59,8 +74,10 @@ void TreeGuided::save(Carried& out) const {
 }
 
 void TreeGuided::load(State& state, CarriedReader& in) {
-  if (grown_ == 0) return;
   const std::size_t n = static_cast<std::size_t>(state.partition.rows());
+  moves_ = in.whole();
+  if (moves_ < 0) throw std::invalid_argument("a kernel's memory has a negative number of moves");
+  if (grown_ == 0) return;
   growths_ = in.whole();
   const int count = in.whole();
   if (growths_ < 0 || count < 0 || count > grown_) throw std::invalid_argument("a kernel's memory has guides it cannot have grown");
@@ -101,10 +118,13 @@ void TreeGuided::step(State& state) {
   log_r_sum_ = 0.0;
   sides_.attach(state);
   if (guides_.empty() && state.partition.rows() > 1) grow(state, grown_);
+  if (!warming_ && moves_ == 0) settle(state);
+  const int moves = !warming_ ? moves_ : global_moves_ > 0 ? global_moves_ : kMoves;
   if (state.partition.rows() > 1)
-    for (int g = 0; g < global_moves_; ++g) global_move(state);
+    for (int g = 0; g < moves; ++g) global_move(state);
   gibbs_.rest();
   if (sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) gibbs_.step(state);
+  warming_ = false;
 }
 
 static double log_phi(State& state, int c) {

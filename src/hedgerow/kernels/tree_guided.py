@@ -28,12 +28,13 @@ __all__ = ["TreeGuided"]
 
 @dataclass(frozen=True, eq=False)
 class TreeGuided(Kernel):
-    """`global_moves` split or merge proposals and a Gibbs sweep an iteration; leaves the posterior invariant.
+    """Split or merge proposals along guide trees and a Gibbs sweep an iteration; leaves the posterior invariant.
 
     Parameters
     ----------
-    global_moves : int
-        Proposals an iteration.
+    global_moves : int, optional
+        Proposals an iteration. By default 20 in the warm-up, where they do the climbing, and after it so many
+        that they cost about a sixth of a sweep (1 to 20).
     guides : int
         Guide trees grown for each chain; every proposal follows one of them, drawn at random.
     sweep_rate : float
@@ -42,16 +43,17 @@ class TreeGuided(Kernel):
         Your own guide trees instead, as SciPy linkage matrices of shape (n - 1, 4).
     """
 
-    global_moves: int = 20
+    global_moves: int | None = None
     guides: int = 2
     sweep_rate: float = 1.0
     guide: Any = None
 
     def __post_init__(self) -> None:
         """Refuse counts and rates that are none, and read the guides given."""
-        for name in ("global_moves", "guides"):
-            value = getattr(self, name)
-            require(is_whole(value) and value >= 1, "TreeGuided", name, value, "be a whole number from 1 up")
+        moves = self.global_moves
+        good = moves is None or (is_whole(moves) and moves >= 1)
+        require(good, "TreeGuided", "global_moves", moves, "be a whole number from 1 up, or None")
+        require(is_whole(self.guides) and self.guides >= 1, "TreeGuided", "guides", self.guides, "be a whole number from 1 up")
         good = isinstance(self.sweep_rate, (int, float)) and 0 <= self.sweep_rate <= 1
         require(good, "TreeGuided", "sweep_rate", self.sweep_rate, "lie in [0, 1]")
         if self.guide is not None:
@@ -81,7 +83,7 @@ class TreeGuided(Kernel):
             wanted = f"join the {site.likelihood.n_rows} rows of X"
             require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guide", linkage, wanted)
             given.append(_as_guide(linkage))
-        return _core.tree_guided(given, self.guides, self.global_moves, float(self.sweep_rate))
+        return _core.tree_guided(given, self.guides, self.global_moves or 0, float(self.sweep_rate))
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:

@@ -29,6 +29,8 @@ class TreeGuided final : public Kernel {
   using Guides = std::vector<std::shared_ptr<const WeightedGuide>>;
   // Given guides stay as they are. Otherwise `grown` of them are made before the first step, and anew at a few points of the
   // warm-up, since they depend on hyper-parameters that are still settling.
+  //
+  // global_moves 0: 20 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
   TreeGuided(Guides given, int grown, int global_moves, double sweep_rate);
 
   void step(State& state) override;
@@ -57,11 +59,14 @@ class TreeGuided final : public Kernel {
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
   void grow(State& state, int count);
+  void settle(State& state);  // the warm-up is over: the number of moves is fixed
 
   Guides guides_;
   int grown_, growths_ = 0;
   int global_moves_;
   double sweep_rate_;
+  bool warming_ = false;  // the coming iteration belongs to the warm-up
+  int moves_ = 0;         // global moves an iteration once settled, 0 before
   Gibbs gibbs_;
 
   Induced induced_;
