@@ -18,7 +18,6 @@ from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Product
 from hedgerow.posterior import Posterior, load
-from hedgerow.posterior.reporting import column_names
 
 __all__ = ["add"]
 
@@ -110,7 +109,7 @@ def summary(options: argparse.Namespace) -> None:
     say()
     print(table)
     say()
-    print(post.cluster_table(found.labels, names=column_names(post, post.X.shape[1])))
+    print(post.cluster_table(found.labels))
 
 
 def report(options: argparse.Namespace) -> None:

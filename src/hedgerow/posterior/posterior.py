@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import convergence, exchange, prediction, reporting, storage
+from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.report import write_report
 from hedgerow.summaries import ball, clusters, coclustering, estimate
@@ -99,9 +100,13 @@ class Posterior(Draws):
     def cluster_table(
         self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5
     ) -> Table:
-        """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate)."""
+        """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate).
+
+        A column of levels counts as one column of shares a level.
+        """
         own = self._partition(partition, "cluster_table")
-        return clusters.cluster_table(self.X, own, self.labels, names=names, top=top)
+        data, known = shown_columns(self, names)
+        return clusters.cluster_table(data, own, self.labels, names=known, top=top)
 
     def map_draw(self) -> MapDraw:
         """The draw of highest log joint. With hyper-parameters sampled this is a joint mode over them too."""
@@ -157,8 +162,7 @@ class Posterior(Draws):
     ) -> Path:
         """Write one offline HTML page: what was found, the tree with the points, the chains, the run; returns its path.
 
-        It speaks of the point estimate for `loss`. `names` are those of the columns, `rows` those of the rows. The tree
-        is left out beyond 5,000 rows.
+        It speaks of the point estimate for `loss`. `names` are those of the columns, `rows` those of the rows.
         """
         found = self.point_estimate(loss)
         return write_report(path, reporting.payload_of(self, found, title=title, names=names, rows=rows))

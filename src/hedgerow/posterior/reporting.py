@@ -3,12 +3,12 @@
 The tree shown is that of the posterior itself: average linkage on the probability of being apart, so that a join stands
 where the two branches share a cluster with the mean probability s, and d = (1 - s)/s. The cut at d = 1 joins what is
 together in more than half of the draws. Inside branches that are firmly together the probabilities say little more than
-noise, and what is near in the data is joined first (Ward).
+noise, and what is near in the data is joined first (Ward). Beyond 5,000 rows, where all pairs are too many, the trees of
+incremental hierarchical clustering under the model are shown instead.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +19,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from hedgerow import plots
-from hedgerow.errors import require
+from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.convergence import quantities
 from hedgerow.posterior.draws import Draws, FloatArray
 from hedgerow.report import (
@@ -36,8 +36,10 @@ from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
+from hedgerow.trees import ibhc
+from hedgerow.trees.reporting import place_points, tree_part
 
-__all__ = ["column_names", "findings", "payload_of", "run_record"]
+__all__ = ["findings", "payload_of", "run_record"]
 
 LARGEST_TREE = 5_000  # rows; linkage holds all pairs
 SAMPLED_ROWS = 3_000  # of the similarity, beyond that
@@ -58,20 +60,18 @@ def payload_of(
 ) -> ReportPayload:
     """Everything that a report on a posterior shows; `found` is the clustering that it speaks of."""
     labels = found.labels
+    X, columns = shown_columns(draws, names)
     whole = similarity(draws.labels).astype(np.float64) if draws.n <= LARGEST_TREE else None
-    tree = None if whole is None else _tree(whole, draws.X)
+    tree = _grown_tree(draws) if whole is None else _tree(whole, X)
     order = np.argsort(labels, kind="stable") if tree is None else plots.leaf_order(tree.left, tree.right, tree.roots)
-    width = draws.X.shape[1] if draws.X.ndim == 2 else 0
-    columns = column_names(draws, width) if names is None else [str(name) for name in names]
-    require(len(columns) == width, "report", "names", names, f"name the {width} columns of X")
-    counted = sparse.issparse(draws.X)
+    counted = sparse.issparse(X)
     return ReportPayload(
         title,
-        _points(draws, labels, columns, rows),
+        place_points(labels, _doubt(draws, labels), X, columns, rows),
         tree=tree,
         draws=_draws(draws),
-        columns=None if counted or not width else ColumnsPart(draws.X, columns),
-        counts=CountsPart(draws.X.indptr, draws.X.indices, draws.X.data, columns) if counted else None,
+        columns=None if counted else ColumnsPart(X, columns),
+        counts=CountsPart(X.indptr, X.indices, X.data, columns) if counted else None,
         similarity=_similarity(draws, whole, np.asarray(order)),
         run=run_record(draws),
         notes=_notes(draws),
@@ -81,16 +81,8 @@ def payload_of(
 
 def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
     """The headline of the report without the page: the finding in one line, and the sentences under it."""
-    doubt = np.clip(uncertainty(draws.labels, found.labels).doubt, 0.0, 1.0)
-    return headline(ReportPayload("", PointsPart(found.labels, doubt), draws=_draws(draws), notes=_notes(draws)))
-
-
-def column_names(draws: Draws, width: int) -> list[str]:
-    """Names of the columns: those in the record of the run, else x0, x1, ..."""
-    known = draws.run.get("columns")
-    if isinstance(known, list) and len(known) == width:
-        return [str(name) for name in known]
-    return [f"x{j}" for j in range(width)]
+    points = PointsPart(found.labels, _doubt(draws, found.labels))
+    return headline(ReportPayload("", points, draws=_draws(draws), notes=_notes(draws)))
 
 
 def run_record(draws: Draws) -> dict[str, object]:
@@ -109,16 +101,8 @@ def run_record(draws: Draws) -> dict[str, object]:
     return record
 
 
-def _points(
-    draws: Draws, labels: npt.NDArray[np.int32], columns: Sequence[str], rows: Sequence[str] | None
-) -> PointsPart:
-    doubt = np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
-    if draws.X.ndim != 2 or (sparse.issparse(draws.X) and min(draws.X.shape) < 3):
-        return PointsPart(labels, doubt, rows)
-    with warnings.catch_warnings():  # a column without a single entry has no mean; it is drawn as if at 0
-        warnings.simplefilter("ignore", RuntimeWarning)
-        place = plots.plane(draws.X, None if sparse.issparse(draws.X) else columns)
-    return PointsPart(labels, doubt, rows, place.points, place.axes, place.note)
+def _doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
+    return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 
 def _draws(draws: Draws) -> DrawsPart:
@@ -143,9 +127,15 @@ def _tree(whole: FloatArray, X: Any) -> TreePart | None:
         size[node] = size[left[node]] + size[right[node]]
     together = np.clip(together, LEAST, 1.0 - LEAST)
     log_d = np.concatenate([np.full(n, -np.inf), np.log1p(-together) - np.log(together)])
-    roots = np.array([2 * n - 2])
-    scale = plots.tree_heights(left, right, roots, size, log_d)
-    return TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks)
+    return tree_part(left, right, np.array([2 * n - 2]), size, log_d)
+
+
+def _grown_tree(draws: Draws) -> TreePart | None:
+    """For many rows, the trees of one pass of incremental hierarchical clustering under the model."""
+    if draws.model is None:
+        return None
+    forest = ibhc(draws.model, draws.X, passes=1, times=draws.times, seed=0)
+    return tree_part(forest.left, forest.right, forest.roots, forest.size, forest.log_d)
 
 
 def _with_inner_trees(joins: FloatArray, whole: FloatArray, X: Any) -> tuple[npt.NDArray[np.int64], FloatArray]:
@@ -192,8 +182,6 @@ def _places(X: Any) -> FloatArray:
             return np.asarray(roots.todense())
         turn = np.random.default_rng(0).standard_normal((roots.shape[1], SKETCH)) / np.sqrt(SKETCH)
         return np.asarray(roots @ turn)  # distances to within a tenth, without a dense copy
-    if X.ndim != 2:
-        return np.zeros((X.shape[0], 1))
     values = np.asarray(X, dtype=np.float64)
     seen = ~np.isnan(values)
     count = np.maximum(seen.sum(axis=0), 1)

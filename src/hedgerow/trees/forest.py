@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ import numpy.typing as npt
 from hedgerow.data.container import FormatError, read_container, write_container
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import dendrogram as draw_dendrogram
-from hedgerow.trees import exchange
+from hedgerow.report import write_report
+from hedgerow.trees import exchange, reporting
 
 __all__ = ["Forest"]
 
@@ -62,14 +64,13 @@ class Forest:
 
     @property
     def n(self) -> int:
-        """Rows, which are the leaves."""
+        """Leaves: the rows, and in the forest of a stream also summaries of several."""
         return int((self.left < 0).sum())
 
     @property
     def roots(self) -> IntArray:
         """The top nodes, one for each cluster, in the order of their first rows."""
-        tops = np.flatnonzero(self.parent < 0)
-        first = self._first_row()[tops]
+        tops, first = np.unique(self._tops(np.flatnonzero(self.parent < 0)), return_index=True)
         return np.asarray(tops[np.argsort(first)], np.int32)
 
     @property
@@ -151,6 +152,22 @@ class Forest:
             self.left, self.right, self.roots, self.size, self.log_d, names=names, max_leaves=max_leaves, ax=ax
         )
 
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        title: str = "Trees",
+        names: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+    ) -> Path:
+        """Write one offline HTML page with the trees and, if X is given, its points and columns; returns its path.
+
+        X is what the forest was built on, as numbers or sparse counts; `names` are those of its columns, `rows` those of
+        its rows.
+        """
+        return write_report(path, reporting.payload_of(self, X, title=title, names=names, rows=rows))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forest to one file, whole or not at all."""
         arrays = {name: getattr(self, name) for name in (*_INTS, *_FLOATS)}
@@ -172,20 +189,17 @@ class Forest:
     def __repr__(self) -> str:
         return f"Forest({self.n} rows in {self.n_clusters} trees, log joint {self.log_joint:,.2f})"
 
-    def _first_row(self) -> npt.NDArray[np.intp]:
-        first = np.arange(len(self.left))
-        for node in range(self.n, len(self.left)):
-            first[node] = min(first[self.left[node]], first[self.right[node]])
-        return first
+    def _tops(self, tops: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+        """The node among `tops` above (or at) each row."""
+        above = np.where(self.parent < 0, np.arange(len(self.parent)), self.parent)
+        above[tops] = tops
+        while not np.array_equal(further := above[above], above):  # twice as far up each time
+            above = further
+        return np.asarray(above[: self.n])
 
     def _labels_below(self, tops: npt.NDArray[Any]) -> IntArray:
-        owner = np.full(len(self.left), -1, np.int64)
-        owner[tops] = np.arange(len(tops))
-        for node in range(len(self.left) - 1, self.n - 1, -1):
-            if owner[node] >= 0:
-                owner[self.left[node]] = owner[self.right[node]] = owner[node]
-        raw = owner[: self.n]
-        _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
+        """Canonical labels of the rows by the node among `tops` that they lie below."""
+        _, first, inverse = np.unique(self._tops(tops), return_index=True, return_inverse=True)
         rank = np.empty(len(first), np.int32)
         rank[np.argsort(first)] = np.arange(len(first))
         return np.asarray(rank[inverse], np.int32)
