@@ -99,7 +99,6 @@ void bind_streams(nb::module_& m) {
         s.add(batch, g);
       }, nb::arg("batch"), nb::arg("groups") = nb::none(), "Puts the rows of a bound likelihood into the forest.")
       .def("extend_groups", &Stream::extend_groups, nb::arg("prior"))
-      .def("batch_ids", [](const Stream& s) { return to_array(s.batch_ids()); })
       .def("batch_rows", [](const Stream& s) { return to_array(std::vector<std::int32_t>(s.batch_rows())); })
       .def("predictive", [](Stream& s, const Likelihood& batch, Groups groups) {
         const std::vector<int> g = checked_groups(groups, batch.rows(), s.measure().groups());
@@ -120,7 +119,7 @@ void bind_streams(nb::module_& m) {
         return to_array(sizes);
       })
       .def("labels", [](const Stream& s, std::int64_t first, std::int64_t count) {
-        if (first < 0 || count < 0 || first + count > s.seen()) throw std::invalid_argument("no such points");
+        if (first < 0 || count < 0 || first > s.seen() - count) throw std::invalid_argument("no such points");
         std::int32_t* data;
         auto out = make_array<std::int32_t>({static_cast<std::size_t>(count)}, &data);
         nb::gil_scoped_release release;

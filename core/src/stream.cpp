@@ -12,6 +12,7 @@ namespace {
 constexpr double kCertain = -20.0;  // log d of a set that is one cluster for every purpose
 constexpr std::int64_t kYoung = 4096;
 constexpr std::size_t kDoubtful = 1 << 20;
+constexpr int kSlice = 1 << 14;  // a large batch is taken in as if it came in batches of this size
 }
 
 Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options,
@@ -44,37 +45,46 @@ void Stream::add(const Likelihood& batch, const std::vector<int>& groups) {
 void Stream::insert(const std::vector<int>& groups) {
   const int n = static_cast<int>(batch_rows_.size());
   row_point_.resize(likelihood_->rows(), -1);
+  if (!options_.remember) {  // the last batch is remembered all the same: its ids are the answer
+    home_base_ = seen_;
+    home_.clear();
+    folds_.clear();
+    fold_node_.clear();
+    std::fill(node_fold_.begin(), node_fold_.end(), -1);
+  }
+  std::vector<int> order(n);
   for (int i = 0; i < n; ++i) {
-    const int t = groups.empty() ? 0 : groups[i];
-    ++group_sizes_[t];
-    forest_.set_group(batch_rows_[i], t);
+    order[i] = i;
+    forest_.set_group(batch_rows_[i], groups.empty() ? 0 : groups[i]);
     row_point_[batch_rows_[i]] = static_cast<std::int32_t>(seen_ + i);
-    if (options_.remember) home_.push_back(batch_rows_[i]);
+    home_.push_back(batch_rows_[i]);
+  }
+  for (int i = 0; i < n; ++i) std::swap(order[i], order[i + rng_.index(n - i)]);
+  for (int begin = 0; begin < n; begin += kSlice) {
+    const int end = std::min(n, begin + kSlice);
+    count_in(order, begin, end, groups);
+    for (int i = begin; i < end; ++i) {
+      ++seen_;
+      inserter_.insert(~batch_rows_[order[i]]);
+      if (options_.revise) revise_after();
+    }
+    inserter_.consolidate();
+    resample();
+    fold_if_needed();
+  }
+}
+
+// The measure learns of points about to come; the very first ones also give it a first u, as if all were one cluster.
+void Stream::count_in(const std::vector<int>& order, int begin, int end, const std::vector<int>& groups) {
+  std::vector<double> log_q(measure_.trivial_q() ? 0 : measure_.bases(), 0.0);
+  for (int i = begin; i < end; ++i) {
+    const int t = groups.empty() ? 0 : groups[order[i]];
+    ++group_sizes_[t];
+    for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure_.lq(t, static_cast<int>(r));
   }
   measure_.set_group_sizes(group_sizes_);
-  if (seen_ == 0) {  // a first guess of u, as if all were one cluster
-    std::vector<double> log_q;
-    if (!measure_.trivial_q()) {
-      log_q.assign(measure_.bases(), 0.0);
-      for (int i = 0; i < n; ++i)
-        for (int r = 0; r < measure_.bases(); ++r) log_q[r] += measure_.lq(groups.empty() ? 0 : groups[i], r);
-    }
-    measure_.update_u(rng_, {n}, log_q);
-  } else if (!measure_.trivial_q()) {
-    forest_.refresh(true);
-  }
-  std::vector<int> order = batch_rows_;
-  for (int i = 0; i < n; ++i) std::swap(order[i], order[i + rng_.index(n - i)]);
-  for (int i = 0; i < n; ++i) {
-    ++seen_;
-    inserter_.insert(~order[i]);
-    if (options_.revise) revise_after();
-  }
-  inserter_.consolidate();
-  resample();
-  batch_ids_.resize(n);
-  for (int i = 0; i < n; ++i) batch_ids_[i] = forest_.tag(forest_.root_of(~batch_rows_[i]));
-  fold_if_needed();
+  if (seen_ == 0) measure_.update_u(rng_, {end - begin}, log_q);
+  else if (!measure_.trivial_q()) forest_.refresh(true);
 }
 
 // A young stream revises all its rows whenever their number has doubled. Later that is spread out, a row for a row, and only
@@ -212,24 +222,24 @@ void Stream::fold_node(int c) {
   std::vector<int> rows, leaves;
   forest_.fold(c, rows, leaves);
   for (int row : rows) free_rows_.push_back(row);
-  if (!options_.remember) {
-    for (int row : rows) row_point_[row] = -1;
-    return;
-  }
   node_fold_.resize(forest_.inner().size(), -1);
-  int fold = leaves.empty() ? static_cast<int>(folds_.size()) : find(node_fold_[leaves.front()]);
-  if (leaves.empty()) {
+  // The folds of summary leaves that vanish in this one go with it; the first of them stands for all.
+  int fold = -1;
+  for (int leaf : leaves) {
+    if (node_fold_[leaf] < 0) continue;
+    if (fold < 0) fold = node_fold_[leaf];
+    folds_[node_fold_[leaf]] = fold;
+    node_fold_[leaf] = -1;
+  }
+  if (fold < 0) {
+    fold = static_cast<int>(folds_.size());
     folds_.push_back(fold);
     fold_node_.push_back(c);
-  }
-  for (int leaf : leaves) {
-    folds_[find(node_fold_[leaf])] = fold;
-    node_fold_[leaf] = -1;
   }
   fold_node_[fold] = c;
   node_fold_[c] = fold;
   for (int row : rows) {
-    home_[row_point_[row]] = ~fold;
+    if (row_point_[row] >= home_base_) home_[row_point_[row] - home_base_] = ~fold;
     row_point_[row] = -1;
   }
 }
@@ -237,12 +247,12 @@ void Stream::fold_node(int c) {
 // ---- what is known of points old and new
 
 void Stream::labels(std::int64_t first, std::int64_t count, std::int32_t* out) const {
-  if (!options_.remember) throw std::invalid_argument("this stream does not remember its points");
+  if (first < home_base_) throw std::invalid_argument("this stream does not remember these points");
   std::vector<int> position;
   const bool many = count > likelihood_->rows() / 8;
   if (many) forest_.labels(position);
   for (std::int64_t i = 0; i < count; ++i) {
-    const int at = home_[first + i];
+    const int at = home_[first - home_base_ + i];
     const int k = at < 0 ? forest_.root_of(fold_node_[find(~at)]) : many ? position[at] : forest_.root_of(~at);
     out[i] = forest_.tag(k);
   }

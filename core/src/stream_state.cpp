@@ -39,9 +39,11 @@ StreamState Stream::state() {
   s.row_point = row_point_;
   s.free_rows = free_rows_;
   s.doubtful = doubtful_;
-  s.home = home_;
-  for (int f = 0; f < static_cast<int>(folds_.size()); ++f) s.folds.push_back(find(f));
-  s.fold_node = fold_node_;
+  if (options_.remember) {
+    s.home = home_;
+    for (int f = 0; f < static_cast<int>(folds_.size()); ++f) s.folds.push_back(find(f));
+    s.fold_node = fold_node_;
+  }
   for (const Event& e : events_) {
     s.event_at.push_back(e.at);
     s.event_kind.push_back(e.kind);
@@ -164,6 +166,7 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   doubtful_ = s.doubtful;
   rng_.set_state(s.rng);
   seen_ = s.seen;
+  if (!options_.remember) home_base_ = seen_;
   swept_at_ = s.swept_at;
   need(s.cursor >= 0, "the cursor must be a row");
   cursor_ = s.cursor;

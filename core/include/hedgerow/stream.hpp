@@ -46,14 +46,14 @@ class Stream final : private Witness {
   // More groups than before, the old ones unchanged.
   void extend_groups(const Prior& prior);
 
-  // The rows that the last batch was put in, and the ids of its clusters then.
+  // The rows that the last batch was put in; some may have been folded since.
   const std::vector<int>& batch_rows() const { return batch_rows_; }
-  const std::vector<std::int32_t>& batch_ids() const { return batch_ids_; }
   // log[weight × density] of a batch for every cluster, in the order of ids(), and for a new one: n × (K + 1).
   void predictive(const Likelihood& batch, const std::vector<int>& groups, double* out);
 
   std::int64_t seen() const { return seen_; }
-  void labels(std::int64_t first, std::int64_t count, std::int32_t* out) const;  // cluster ids of points
+  // Cluster ids of points; without remembering, of the last batch only.
+  void labels(std::int64_t first, std::int64_t count, std::int32_t* out) const;
   const std::vector<Event>& events() const { return events_; }
   // The forest with leaves in order of their points; point of every leaf, -1 for a summary leaf.
   ForestArrays arrays(std::vector<std::int64_t>& points);
@@ -72,6 +72,7 @@ class Stream final : private Witness {
   void moved(int from, int to, Ref piece) override;
 
   void insert(const std::vector<int>& groups);
+  void count_in(const std::vector<int>& order, int begin, int end, const std::vector<int>& groups);
   void revise_after();
   void reinsert(int row);
   void resample();
@@ -95,9 +96,9 @@ class Stream final : private Witness {
   std::vector<int> doubtful_;  // rows of clusters that fell apart, to be revised first
   std::vector<Event> events_;
   std::vector<int> batch_rows_, free_rows_;
-  std::vector<std::int32_t> batch_ids_;
   std::vector<std::int32_t> row_point_;  // point in each row, -1 when the row is free
-  std::vector<std::int32_t> home_;       // row of each point, or ~fold once it was folded
+  std::int64_t home_base_ = 0;           // first point that is remembered
+  std::vector<std::int32_t> home_;       // row of each point from there on, or ~fold once it was folded
   mutable std::vector<std::int32_t> folds_;  // union-find over folds
   std::vector<std::int32_t> fold_node_;      // summary leaf of a fold that stands for itself
   std::vector<std::int32_t> node_fold_;      // and back, by inner node

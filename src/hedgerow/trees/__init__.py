@@ -1,6 +1,7 @@
-"""Trees: forests over the rows, and the algorithms that grow them."""
+"""Trees: forests over the rows, the algorithms that grow them, and streams that never end."""
 
-from hedgerow.trees.build import bhc, ibhc
+from hedgerow.trees.build import bhc, guide, ibhc
 from hedgerow.trees.forest import Forest
+from hedgerow.trees.stream import Event, TreeStream
 
-__all__ = ["Forest", "bhc", "ibhc"]
+__all__ = ["Event", "Forest", "TreeStream", "bhc", "guide", "ibhc"]

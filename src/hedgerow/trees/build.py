@@ -1,4 +1,4 @@
-"""bhc() and ibhc(): forests from data, greedily or one row at a time.
+"""bhc(), ibhc() and guide(): forests from data, greedily or one row at a time, and single trees to guide samplers.
 
 `bhc` joins the pair of trees of least d while that d is below 1 (Lee & Choi 2014, algorithm 1). `ibhc` puts rows into trees one
 after the other, and cuts a tree where a refreshed d exceeds 1 (2014, section 3.2; 2015, section 2.3); it is repeated with u and the
@@ -7,6 +7,7 @@ hyper-parameters resampled in between, and the forest of highest log joint is ke
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.trees.forest import Forest
 
-__all__ = ["bhc", "ibhc"]
+__all__ = ["bhc", "guide", "ibhc"]
 
 _ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 
@@ -74,40 +75,70 @@ def ibhc(
     times: Any = None,
     seed: int | None = None,
     u: Any = None,
+    progress: Callable[[int, int, Forest], object] | None = None,
 ) -> Forest:
     """Incremental Bayesian hierarchical clustering.
 
     Parameters
     ----------
     passes : int
-        Passes over the rows in random order; u and the sampled hyper-parameters are drawn anew in between.
+        Passes over the rows in random order; u and the sampled hyper-parameters are drawn anew in between. The first pass puts
+        rows in and looks at all of them again whenever their number has doubled; the others take every row out and in again.
     repair : {"reinsert", "bhc"}
         What becomes of the pieces of a cut tree: inserted again at once (2015), or kept as roots and joined greedily at the end
         of the pass (2014).
     insert : {"seq", "top"}
         "top" puts every row on top of the nearest tree and never cuts: the papers' rough start, made in one pass.
     balance : bool
-        Keep trees shallow where that changes no potential worth speaking of. False follows the papers to the letter; their trees
-        grow as deep as they have rows.
+        Keep trees shallow where that changes no potential worth speaking of. False follows the papers to the letter: every pass
+        starts from nothing, and trees grow nearly as deep as they have rows.
     connectivity, times, seed, u :
         As for `bhc`.
+    progress : callable, optional
+        Called after every pass with its number, the number of passes and its forest.
     """
     owner = "ibhc"
     require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
     require(repair in ("reinsert", "bhc"), owner, "repair", repair, "be 'reinsert' or 'bhc'")
     require(insert in ("seq", "top"), owner, "insert", insert, "be 'seq' or 'top'")
     require(isinstance(balance, bool), owner, "balance", balance, "be True or False")
+    require(progress is None or callable(progress), owner, "progress", progress, "be a function of (pass, passes, forest), or None")
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
     best = None
-    for index in range(passes if insert == "seq" else 1):
+    count = passes if insert == "seq" else 1
+    for index in range(count):
         if index == 0 or not balance:
             builder.ibhc(repair, insert, balance and insert == "seq", None)
         else:
             builder.revise(repair)
-        best = _better(best, _forest(builder))
+        forest = _forest(builder)
+        best = _better(best, forest)
+        if progress is not None:
+            progress(index + 1, count, forest)
         builder.resample(sampled_u, sampled)
     assert best is not None
     return best
+
+
+def guide(
+    model: Mixture, X: Any, *, passes: int = 1, times: Any = None, seed: int | None = None, u: Any = None
+) -> Forest:
+    """One binary tree over all rows: that of `ibhc`, with the roots joined by `bhc` past d = 1.
+
+    It guides the moves of `TreeGuided` (`guide=tree.to_linkage()`), which are exact whatever the tree. `passes`, `times`, `seed` and
+    `u` are as for `ibhc`; the last pass is the one that counts.
+    """
+    owner = "guide"
+    require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
+    builder, sampled_u, sampled = _builder(owner, model, X, u, None, times, seed)
+    for index in range(passes):
+        if index == 0:
+            builder.ibhc()
+        else:
+            builder.resample(sampled_u, sampled)
+            builder.revise()
+    builder.join_roots()
+    return _forest(builder)
 
 
 def _builder(

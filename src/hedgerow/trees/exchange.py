@@ -34,8 +34,8 @@ def faults(forest: Forest) -> list[str]:
         found.append("no node may have two parents.")
     elif not np.array_equal(parent[children], np.concatenate([inner, inner])) or (parent < 0).sum() != nodes - len(children):
         found.append("parent must agree with left and right.")
-    if (size[:n] != 1).any() or not np.array_equal(size[n:], size[left[n:]] + size[right[n:]]):
-        found.append("size must be 1 for rows and the sum over children elsewhere.")
+    if (size[:n] < 1).any() or not np.array_equal(size[n:], size[left[n:]] + size[right[n:]]):
+        found.append("size must be at least 1 for leaves and the sum over children elsewhere.")
     if not np.isfinite(forest.log_phi_h).all() or not np.isfinite(forest.log_phi_t).all():
         found.append("potentials must be finite.")
     elif len(inner):

@@ -1,0 +1,88 @@
+"""Streams on disk: one file with the model, the rows and the forest; nothing in it can run code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+import hedgerow.likelihoods as likelihoods
+import hedgerow.priors as priors
+from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
+from hedgerow.errors import ParameterError
+from hedgerow.mixture import Mixture
+
+__all__ = ["load_stream", "save_stream"]
+
+_KIND = "stream"
+_CLASSES: Mapping[str, type] = {"Mixture": Mixture} | {
+    name: cls
+    for module in (priors, likelihoods)
+    for name in module.__all__
+    if isinstance(cls := getattr(module, name), type) and is_dataclass(cls) and name != "Custom"
+}
+
+
+def save_stream(path: str | os.PathLike[str], parts: Mapping[str, Any]) -> None:
+    """Write the parts of a stream's `__getstate__`."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    content: dict[str, Any] = {
+        "model": encode(parts["model"], arrays, "model", _CLASSES),
+        "options": [int(parts["options"][0]), *parts["options"][1:]],
+        "seed": int(parts["seed"]),
+        "rows": None,
+    }
+    names, q = parts["times"]
+    if names is not None:
+        arrays |= {"times.names": names, "times.q": q}
+    if parts["state"] is not None:
+        arrays |= {f"state.{name}": array for name, array in parts["state"].items()}
+        rows = parts["rows"]
+        if sparse.issparse(rows):
+            arrays |= {"rows.data": rows.data, "rows.indices": rows.indices, "rows.indptr": rows.indptr}
+            content["rows"] = [int(length) for length in rows.shape]
+        else:
+            arrays["rows"] = rows
+            content["rows"] = "dense"
+    write_container(path, _KIND, 1, content, arrays)
+
+
+def load_stream(path: str | os.PathLike[str], rebuild: Callable[[dict[str, Any]], None]) -> None:
+    """Read a file of `save_stream` and hand its parts to `rebuild`, which refuses what does not fit together."""
+    stored = read_container(path, _KIND, (1,))
+    arrays, content = stored.arrays, stored.content
+    try:
+        state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
+        max_nodes, revise, remember = content["options"]
+        rebuild(
+            {
+                "model": decode(content["model"], arrays, _CLASSES),
+                "options": (int(max_nodes), bool(revise), bool(remember)),
+                "seed": int(content["seed"]),
+                "times": (arrays.get("times.names"), arrays.get("times.q")),
+                "rows": _rows(content["rows"], arrays),
+                "state": state or None,
+            }
+        )
+    except ParameterError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+        raise FormatError(
+            f"load(path={str(path)!r}): path must hold a whole stream. Got parts that do not fit together: {error}."
+        ) from error
+
+
+def _rows(form: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
+    if form is None:
+        return None
+    if form == "dense":
+        return np.asarray(arrays["rows"], float)
+    parts = (arrays["rows.data"], arrays["rows.indices"], arrays["rows.indptr"])
+    rows = sparse.csr_array(parts, shape=tuple(int(length) for length in form))
+    rows.check_format(full_check=True)
+    return rows

@@ -1,0 +1,299 @@
+"""TreeStream: a forest that rows keep coming to, with clusters whose ids last.
+
+Rows go into the trees as in `ibhc`. Old rows are looked at again: all of them whenever a young stream has doubled, later one for
+every new row. u and the hyper-parameters are drawn anew after every batch. A cluster keeps its id for life: when it is cut, the largest
+piece goes on under the old id; when two join, the larger one's id stays. `max_nodes` bounds memory: subtrees that are certainly
+one cluster are folded into summary leaves, which keep their sufficient statistics and forget their rows.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.data.groups import read_levels
+from hedgerow.errors import ParameterError, require
+from hedgerow.mixture import Mixture
+from hedgerow.priors import MixedNRM, Prior
+from hedgerow.priors.base import Grouping
+from hedgerow.trees import files
+from hedgerow.trees.forest import Forest
+from hedgerow.trees.rows import RowStore
+
+__all__ = ["Event", "TreeStream"]
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+
+KINDS = ("born", "split", "joined", "died")
+
+
+class Event(NamedTuple):
+    """Something in the life of a cluster.
+
+    `born`: a new row founded `cluster`. `split`: `size` rows left cluster `other` and are now `cluster`, a new one or one that was
+    there. `joined`: `cluster` became part of `other`. `died`: `cluster` is no more. `at` counts the rows seen by then; `other` is -1
+    where there is none.
+    """
+
+    at: int
+    kind: str
+    cluster: int
+    other: int
+    size: int
+
+
+class TreeStream:
+    """Incremental clustering of an endless stream.
+
+    Parameters
+    ----------
+    model : Mixture
+        Hyper-parameters that are open are taken from the first batch.
+    max_nodes : int, optional
+        Inner nodes and summary leaves held at most (a cluster's top always stays); None for no bound.
+    revise : bool
+        Look at old rows again as new ones come.
+    remember : bool
+        Keep track of every row ever seen (4 bytes each), so that `labels` can be asked for.
+    seed : int, optional
+        Decides the order within batches, u and the hyper-parameters.
+
+    >>> import numpy as np
+    >>> from hedgerow.likelihoods import GaussianWishart
+    >>> from hedgerow.priors import DP
+    >>> rng = np.random.default_rng(0)
+    >>> stream = TreeStream(Mixture(DP(1.0), GaussianWishart()), seed=0)
+    >>> for _ in range(3):
+    ...     ids = stream.add(rng.normal(0, 0.1, (50, 2)) + rng.integers(0, 2, (50, 1)) * 4)
+    >>> stream.n_clusters, stream.n_seen
+    (2, 150)
+    """
+
+    def __init__(
+        self,
+        model: Mixture,
+        *,
+        max_nodes: int | None = None,
+        revise: bool = True,
+        remember: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        """Check the options; the first batch starts the trees."""
+        owner = "TreeStream"
+        require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
+        good = max_nodes is None or (_is_whole(max_nodes) and max_nodes >= 1000)
+        require(good, owner, "max_nodes", max_nodes, "be a whole number from 1,000 up, or None")
+        for name, flag in (("revise", revise), ("remember", remember)):
+            require(isinstance(flag, bool), owner, name, flag, "be True or False")
+        good = seed is None or (_is_whole(seed) and seed >= 0)
+        require(good, owner, "seed", seed, "be a whole number from 0 up, or None")
+        self._model = model
+        self._options = (int(max_nodes or 0), revise, remember)
+        self._seed = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+        self._core: _core.TreeStream | None = None
+        self._rows = RowStore()
+        self._times = _Times()
+
+    # ---- rows in
+
+    def add(self, X: Any, times: Any = None) -> IntArray:
+        """Put a batch of rows in; returns the ids of their clusters.
+
+        A batch that is refused leaves the stream as it was.
+        """
+        model = self._model.resolve(X)
+        data = model.likelihood.check(X)
+        bound = model.likelihood.bind(data)
+        times_after, grouping = self._times.read(model.prior, times, bound.n_rows)
+        codes = None if grouping is None else grouping.codes
+        if self._core is None:
+            core = _core.TreeStream(bound, model.prior.to_core(grouping), codes, *self._options, self._seed)
+            self._core, self._model = core, model
+        else:
+            core = self._core
+            if times_after is not self._times:
+                core.extend_groups(model.prior.to_core(grouping))
+                self._times = times_after
+            try:
+                core.add(bound, codes)
+            except ValueError as error:
+                raise ParameterError(f"TreeStream.add(X=...): X must fit the stream: {error}.") from error
+        self._times = times_after
+        self._rows.put(core.batch_rows(), data)
+        return core.labels(core.n_seen - bound.n_rows, bound.n_rows)
+
+    # ---- what is known
+
+    @property
+    def model(self) -> Mixture:
+        """The model, with what the first batch decided filled in."""
+        return self._model
+
+    @property
+    def n_seen(self) -> int:
+        """Rows so far."""
+        return 0 if self._core is None else self._core.n_seen
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters now."""
+        return 0 if self._core is None else self._core.n_clusters
+
+    @property
+    def n_nodes(self) -> int:
+        """Inner nodes and summary leaves held."""
+        return 0 if self._core is None else self._core.n_nodes
+
+    @property
+    def cluster_ids(self) -> IntArray:
+        """Ids of the clusters, in the order of the columns of `predict_log_weights`."""
+        return self._started().ids()
+
+    @property
+    def cluster_sizes(self) -> IntArray:
+        """Rows in each cluster, in the order of `cluster_ids`."""
+        return self._started().sizes()
+
+    @property
+    def labels(self) -> IntArray:
+        """The cluster id of every row seen, as of now."""
+        core = self._started()
+        if not self._options[2]:
+            raise ParameterError("TreeStream.labels: remember must be True for the stream to know its old rows. Got False.")
+        return core.labels(0, core.n_seen)
+
+    @property
+    def events(self) -> list[Event]:
+        """The lives of the clusters, in order."""
+        if self._core is None:
+            return []
+        columns = [column.tolist() for column in self._core.events()]
+        return [Event(at, KINDS[kind], cluster, other, size) for at, kind, cluster, other, size in zip(*columns, strict=True)]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """U and the hyper-parameters now."""
+        state = self._started().measure()
+        return {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
+
+    def predict_log_weights(self, X: Any, times: Any = None) -> FloatArray:
+        """log[weight x density] of new rows, (n, K + 1): a column for each of `cluster_ids`, the last for a new cluster.
+
+        The exponentials of a row sum to its predictive density. With a `MixedNRM` prior, times must be among those seen.
+        """
+        core = self._started()
+        likelihood = self._model.likelihood
+        bound = likelihood.bind(likelihood.check(X))
+        times_after, grouping = self._times.read(self._model.prior, times, bound.n_rows)
+        if times_after is not self._times:
+            raise ParameterError("TreeStream.predict_log_weights(times=...): times must be among those of the rows seen.")
+        return core.predictive(bound, None if grouping is None else grouping.codes)
+
+    def to_forest(self) -> tuple[Forest, npt.NDArray[np.int64]]:
+        """The forest, and the row that each of its leaves stands for: its number in the stream, or -1 for a summary leaf."""
+        core = self._started()
+        arrays = core.arrays()
+        points = arrays.pop("points")
+        return Forest(**arrays, log_front=float(core.log_front()), values=self.values), points
+
+    # ---- files and pickles
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the stream to one file; a loaded one goes on exactly as this one does."""
+        files.save_stream(path, self.__getstate__())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TreeStream:
+        """A stream from a file that `save` wrote."""
+        stream = cls.__new__(cls)
+        files.load_stream(path, stream.__setstate__)
+        return stream
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything as plain values and arrays."""
+        state = None if self._core is None else self._core.state()
+        rows = None if self._core is None else self._rows.take(len(state["row_point"]))  # type: ignore[index]
+        return {
+            "model": self._model,
+            "options": self._options,
+            "seed": self._seed,
+            "times": (self._times.names, self._times.q),
+            "rows": rows,
+            "state": state,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Rebuild the stream; the core checks that the parts fit."""
+        self._model, self._options, self._seed = state["model"], tuple(state["options"]), state["seed"]
+        self._times = _Times(*state["times"])
+        self._rows = RowStore()
+        self._core = None
+        if state["state"] is None:
+            return
+        data = self._model.likelihood.check(state["rows"])
+        self._rows.put(np.arange(data.shape[0], dtype=np.int32), data)
+        bound = self._model.likelihood.bind(data)
+        prior = self._model.prior.to_core(self._times.grouping(np.zeros(0, np.int32)))
+        self._core = _core.TreeStream.from_state(bound, prior, *self._options, state["state"])
+
+    def _started(self) -> _core.TreeStream:
+        if self._core is None:
+            raise ParameterError("TreeStream: a batch must have been added first.")
+        return self._core
+
+    def __repr__(self) -> str:
+        return f"TreeStream({self.n_seen} rows in {self.n_clusters} clusters)"
+
+
+class _Times:
+    """The groups met so far, in order of appearance, with their rows of the mixing matrix."""
+
+    def __init__(self, names: npt.NDArray[Any] | None = None, q: FloatArray | None = None) -> None:
+        self.names, self.q = names, q
+
+    def grouping(self, codes: IntArray) -> Grouping | None:
+        """Rows in these groups; None under a prior without groups."""
+        if self.names is None or self.q is None:
+            return None
+        levels, _ = read_levels(self.names, None, "TreeStream")
+        return Grouping(codes, levels, self.q)
+
+    def read(self, prior: Prior, times: Any, n: int) -> tuple[_Times, Grouping | None]:
+        """The groups of a batch, and the times with what is new in it; the same object when nothing is."""
+        owner = "TreeStream"
+        if not isinstance(prior, MixedNRM):
+            prior.group(times, n, owner)
+            return self, None
+        if times is None:
+            raise ParameterError(f"{owner}(times=None): times must be given, one per row of X: the prior is a MixedNRM.")
+        levels, codes = read_levels(times, n, owner)
+        names = levels.names
+        known = [] if self.names is None else [_key(name) for name in self.names]
+        fresh = [i for i, name in enumerate(names) if _key(name) not in set(known)]
+        after = self
+        if fresh:
+            together = names[fresh] if self.names is None else np.concatenate([self.names, names[fresh]])
+            whole = prior.group(together, None, owner)
+            q = np.ascontiguousarray(whole.q[whole.codes])  # rows in order of appearance
+            if self.q is not None:
+                same = q.shape[1] == self.q.shape[1] and np.array_equal(q[: len(self.q)], self.q)
+                wanted = "leave the groups before it where they are: give MixedNRM a basis of its own, and labels or dates in order"
+                require(same, owner, "times", times, wanted)
+            after = _Times(together, q)
+        assert after.names is not None
+        number = {_key(name): i for i, name in enumerate(after.names)}
+        stable = np.array([number[_key(name)] for name in names], np.int32)
+        return after, after.grouping(np.ascontiguousarray(stable[codes]))
+
+
+def _key(name: Any) -> Any:
+    return tuple(name.tolist()) if np.ndim(name) else name.item()
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
