@@ -19,7 +19,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Product
 from hedgerow.posterior import Posterior, load
 
-__all__ = ["add"]
+__all__ = ["add", "open_run", "row_names"]
 
 SUMMARY = """examples:
   hedgerow summary flowers-run
@@ -116,7 +116,7 @@ def report(options: argparse.Namespace) -> None:
     """Write the page again."""
     post, folder = open_run(options.run_folder)
     target = Path(options.out) if options.out else folder / REPORT
-    say(f"Written: {post.report(target, title=options.title, loss=options.loss, rows=_row_names(folder, post.n))}")
+    say(f"Written: {post.report(target, title=options.title, loss=options.loss, rows=row_names(folder, post.n))}")
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -163,7 +163,7 @@ def _columns_of_fit(post: Posterior, source: Source) -> Any:
     return source.X.select(list(known)) if feature_names(source.X) is not None else source.X
 
 
-def _row_names(folder: Path, n: int) -> list[str] | None:
+def row_names(folder: Path, n: int) -> list[str] | None:
     """Names of rows from the labels beside the run, if they are names and not just numbers."""
     try:
         with open(folder / LABELS, newline="", encoding="utf-8") as file:
