@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"hedgerow {version('hedgerow')}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
     return parser
@@ -43,7 +43,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors of the house become one line on the error stream."""
-    arguments = build_parser().parse_args(argv)
+    parser = build_parser()
+    arguments = parser.parse_args(argv)
+    if not hasattr(arguments, "run"):
+        parser.print_help(sys.stderr)
+        return 2
     try:
         arguments.run(arguments)
         sys.stdout.flush()

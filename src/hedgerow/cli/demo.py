@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hedgerow.cli.output import Interrupted, add_command, make_folder, say, tell_files, tell_findings, write_folder
+from hedgerow.cli.output import RUN, Interrupted, add_command, make_folder, say, tell_files, tell_findings, write_pages
 from hedgerow.data import ring13
 from hedgerow.likelihoods import GaussianWishart
 from hedgerow.mixture import Mixture
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         run,
     )
     parser.add_argument("--out", default="hedgerow-demo", metavar="DIR", help="folder for the files (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="decides every draw (default: %(default)s)")
+    parser.add_argument("--seed", type=int, metavar="N", default=0, help="decides every draw (default: %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
     say(f"- Against the truth (13 clusters): adjusted Rand index {score:.3f}, {same}.")
     say(f"- That took {post.run['seconds']:.1f} seconds for {post.chains} chains of {post.draws} draws.")
     say()
-    write_folder(post, folder, title="Thirteen clusters on a ring")
+    post.save(folder / RUN)
+    write_pages(post, folder, title="Thirteen clusters on a ring")
     tell_files(folder)
     if post.run["interrupted"]:
         raise Interrupted("stopped; the draws made until then are in the files above")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from hedgerow.cli.output import (
     say,
     tell_files,
     tell_findings,
-    write_folder,
+    write_pages,
 )
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.errors import ParameterError
+from hedgerow.posterior import Posterior
 from hedgerow.sampling import sample
 
 __all__ = ["add"]
@@ -51,11 +53,11 @@ def add(commands: Any) -> None:
     add_data_arguments(parser)
     add_model_arguments(parser)
     group = parser.add_argument_group("sampling")
-    group.add_argument("--draws", type=int, default=500, help="kept draws of each chain (default: %(default)s)")
-    group.add_argument("--warmup", type=int, default=250, help="iterations before them (default: %(default)s)")
-    group.add_argument("--chains", type=int, default=4, help="independent chains (default: %(default)s)")
-    group.add_argument("--thin", type=int, default=1, help="keep every thin-th iteration (default: %(default)s)")
-    group.add_argument("--seed", type=int, help="decides every draw (default: a new one, kept in the run record)")
+    group.add_argument("--draws", type=int, metavar="N", default=1000, help="kept draws of each chain (default: %(default)s)")
+    group.add_argument("--warmup", type=int, metavar="N", default=500, help="iterations before them (default: %(default)s)")
+    group.add_argument("--chains", type=int, metavar="N", default=4, help="independent chains (default: %(default)s)")
+    group.add_argument("--thin", type=int, metavar="N", default=1, help="keep every thin-th iteration (default: %(default)s)")
+    group.add_argument("--seed", type=int, metavar="N", help="decides every draw (default: a new one, kept in the run record)")
     group.add_argument("--init", default="sequential", help="first partition: sequential, one or singletons (default: %(default)s)")
     group.add_argument("--kernel", metavar="CALL", help="how chains move, e.g. 'cycle(Gibbs(), SplitMerge())'")
     group.add_argument("--loss", choices=LOSSES, default="vi", help="what the labels minimise (default: %(default)s)")
@@ -87,11 +89,22 @@ def run(options: argparse.Namespace) -> None:
     )
     if source.names is not None:
         post = replace(post, run={**post.run, "columns": source.names})
-    say()
-    write_folder(post, folder, title=options.title or stem, loss=options.loss, rows=source.rows)
-    tell_findings(post, options.loss)
+    if post.run["interrupted"]:
+        print(f"Stopping: {post.draws:,} draws of {post.chains} chains are there and are being saved.", file=sys.stderr)
+    finish(post, folder, options, source.rows, options.title or stem)
+
+
+def finish(post: Posterior, folder: Path, options: argparse.Namespace, rows: list[str] | None, title: str) -> None:
+    """Write the run folder and tell; whatever stops this after the run is saved, says so."""
+    post.save(folder / RUN)
+    try:
+        write_pages(post, folder, title=title, loss=options.loss, rows=rows)
+        say()
+        tell_findings(post, options.loss)
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped; the draws are saved in {folder / RUN}, labels and report may be missing") from None
     say(f"- Sampling took {post.run['seconds']:.1f} seconds; seed {post.run['seed']}.")
     say()
     tell_files(folder)
     if post.run["interrupted"]:
-        raise Interrupted(f"stopped early; {post.draws} draws of each chain are saved in {folder}")
+        raise Interrupted(f"stopped early; {post.draws:,} draws of {post.chains} chains are saved in {folder}")

@@ -71,7 +71,7 @@ def add(commands: Any) -> None:
     new.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
     new.add_argument("--proba", action="store_true", help="the probability of every cluster instead")
     new.add_argument("--loss", choices=LOSSES, default="vi", help="which clusters (default: %(default)s)")
-    new.add_argument("--max-draws", type=int, default=200, help="average over at most so many draws (default: %(default)s)")
+    new.add_argument("--max-draws", type=int, metavar="N", default=200, help="use at most so many draws (default: %(default)s)")
     add_data_arguments(new)
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "say",
     "tell_files",
     "tell_findings",
-    "write_folder",
+    "write_pages",
 ]
 
 RUN = "run.hedge"
@@ -51,7 +51,11 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """A parser for one command, with its examples under the options."""
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=short, description=long, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+        name,
+        help=short,
+        description=textwrap.fill(long, 96),
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
     return parser
@@ -73,11 +77,10 @@ def make_folder(path: str) -> Path:
     return folder
 
 
-def write_folder(
+def write_pages(
     post: Posterior, folder: Path, *, title: str, loss: Loss = "vi", rows: Sequence[str] | None = None
 ) -> None:
-    """Write the run, the labels and the report; the run first, so that it survives whatever happens after."""
-    post.save(folder / RUN)
+    """Write the labels and the report beside the run."""
     write_labels(post, folder / LABELS, loss, rows)
     post.report(folder / REPORT, title=title, loss=loss, rows=rows)
 

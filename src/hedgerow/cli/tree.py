@@ -40,9 +40,9 @@ def add(commands: Any) -> None:
     parser.add_argument("data", help="a data file, or a run folder, whose data and model are then used")
     parser.add_argument("--out", metavar="FILE", default="tree.svg", help="png, svg, pdf, nwk or html (default: %(default)s)")
     parser.add_argument("--greedy", action="store_true", help="join the best pair first; the time grows with the rows squared")
-    parser.add_argument("--passes", type=int, default=5, help="passes over the rows if not greedy (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="decides the order of rows (default: %(default)s)")
-    parser.add_argument("--leaves", type=int, default=60, help="most leaves or closed branches drawn (default: %(default)s)")
+    parser.add_argument("--passes", type=int, metavar="N", default=5, help="passes over the rows if not greedy (default: %(default)s)")
+    parser.add_argument("--seed", type=int, metavar="N", default=0, help="decides the order of rows (default: %(default)s)")
+    parser.add_argument("--leaves", type=int, metavar="N", default=60, help="most leaves and closed branches (default: %(default)s)")
     add_data_arguments(parser)
     add_model_arguments(parser)
 

@@ -9,7 +9,7 @@ incremental hierarchical clustering under the model are shown instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -208,9 +208,8 @@ def _similarity(
 
 
 def _notes(draws: Draws) -> list[str]:
-    run: Mapping[str, Any] = draws.run
-    if not run.get("interrupted"):
+    if not draws.run.get("interrupted"):
         return []
-    asked = run.get("draws")
-    wanted = f" of {asked:,}" if isinstance(asked, int) else ""
-    return [f"The run was stopped early: {draws.draws:,}{wanted} draws of each chain were kept."]
+    length, chains = draws.run.get("draws", draws.draws), draws.run.get("chains", draws.chains)
+    kept = f"{draws.draws:,} of {length:,} draws of {draws.chains} of {chains} chains"
+    return [f"The run was stopped early: {kept} were kept."]
