@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.data.views import as_labels
-from hedgerow.errors import require
+from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel, Site
 from hedgerow.mixture import Mixture
 
@@ -166,7 +166,13 @@ class Chain:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up where the chain that `state` came from was put down; what follows is the same to the last bit."""
-        self._core.set_state(**state)
+        try:
+            self._core.set_state(**state)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                "Chain.restore(state=...): state must be one that a chain of the same model, data and kernel was in. Got one "
+                f"that does not fit: {error}."
+            ) from error
 
 
 def core_seed(seed: int) -> int:

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from hedgerow import _core
@@ -19,16 +20,18 @@ from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.sampling.interrupts import Stop, heed_interrupts
+from hedgerow.sampling.jobs import check_travels, run_in_jobs
 from hedgerow.sampling.plan import Plan, read_plan
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.sampling.recorder import MemoryRecorder, Recorder
 from hedgerow.sampling.streaming import Checkpoint, continue_folder, start_folder
 from hedgerow.sampling.threads import run_in_threads
-from hedgerow.sampling.walk import Begin, News
+from hedgerow.sampling.walk import Begin, News, Pace
 
 __all__ = ["resume", "sample"]
 
 Callback = Callable[[Update], Any]
+RunChains = Callable[[Sequence[Begin], Pace, Callable[[News], None], Callable[[News], None], Stop], None]
 
 
 def sample(
@@ -46,6 +49,7 @@ def sample(
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    backend: str = "threads",
 ) -> Posterior:
     """Draw partitions from the posterior.
 
@@ -77,6 +81,9 @@ def sample(
     checkpoint : path or Checkpoint, optional
         A new folder to stream draws to, so that memory stays flat, with the states of the chains, so that `resume` can go on
         after a crash, a kill or Ctrl-C as if nothing had happened. `Checkpoint(path, every=...)` says how often.
+    backend : {"threads", "joblib"}
+        Where chains run: in threads of this process, or as joblib tasks under the backend that
+        `joblib.parallel_config(backend=...)` has set, such as "loky", "dask" or "ray". The draws are the same.
 
     Ctrl-C stops the chains and returns the draws so far.
     """
@@ -84,13 +91,13 @@ def sample(
     plan = read_plan(
         model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed
     )  # fmt: skip
-    bound = plan.bind()
+    run_chains = _read_backend(backend, plan, "sample")
     recorder: Recorder
     if checkpoint is None:
         recorder = MemoryRecorder(plan.chains, plan.draws, plan.n)
     else:
         recorder = start_folder(Checkpoint.read(checkpoint, "sample"), plan)
-    return _Run(plan, bound, [Begin()] * plan.chains, recorder, callbacks).execute(progress)
+    return _Run(plan, [Begin()] * plan.chains, recorder, callbacks).execute(run_chains, progress)
 
 
 def resume(
@@ -101,6 +108,7 @@ def resume(
     kernel: Kernel | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
+    backend: str = "threads",
 ) -> Posterior:
     """Go on with a run that `sample(..., checkpoint=...)` began; the draws are those of an uninterrupted run, bit by bit.
 
@@ -112,16 +120,17 @@ def resume(
         More draws per chain than were asked for at first; a finished run is made longer.
     model, kernel : optional
         Only for a run whose model or kernel could not be stored, as it holds functions: the same again.
-    callbacks, progress
-        As in `sample`.
+    callbacks, progress, backend
+        As in `sample`; the backend need not be the one before.
 
     A finished run comes back as it is. What is damaged is refused, but for the newest state of a chain, which is then drawn
     again from the one before.
     """
     callbacks = _read_callbacks(callbacks, progress, "resume")
     plan, begins, recorder = continue_folder(Checkpoint.read(checkpoint, "resume"), model, kernel, draws)
-    with recorder:  # the lock goes even if the data cannot be bound
-        return _Run(plan, plan.bind(), begins, recorder, callbacks).execute(progress)
+    with recorder:  # the lock goes even if the backend is refused
+        run_chains = _read_backend(backend, plan, "resume")
+        return _Run(plan, begins, recorder, callbacks).execute(run_chains, progress)
 
 
 def _read_callbacks(callbacks: Sequence[Callback], progress: bool | None, owner: str) -> tuple[Callback, ...]:
@@ -132,23 +141,31 @@ def _read_callbacks(callbacks: Sequence[Callback], progress: bool | None, owner:
     return given
 
 
+def _read_backend(backend: str, plan: Plan, owner: str) -> RunChains:
+    """The function that runs chains there."""
+    require(backend in ("threads", "joblib"), owner, "backend", backend, "be 'threads' or 'joblib'")
+    if backend == "threads":
+        return partial(run_in_threads, plan, plan.bind())
+    check_travels(plan)
+    return partial(run_in_jobs, plan)
+
+
 class _Run:
     """One call of `sample` or `resume`, from where the chains begin to the Posterior."""
 
     def __init__(
         self,
         plan: Plan,
-        bound: _core.Likelihood,
         begins: list[Begin],
         recorder: Recorder,
         callbacks: tuple[Callback, ...],
     ) -> None:
-        self.plan, self.bound, self.begins, self.recorder, self.callbacks = plan, bound, begins, recorder, callbacks
+        self.plan, self.begins, self.recorder, self.callbacks = plan, begins, recorder, callbacks
         self.stop = Stop()
         self.broken = False
         self.started, self.clock = datetime.now(UTC), time.perf_counter()
 
-    def execute(self, progress: bool | None) -> Posterior:
+    def execute(self, run_chains: RunChains, progress: bool | None) -> Posterior:
         plan = self.plan
         with self.recorder, heed_interrupts(self.stop), open_progress(progress, plan.chains, plan.total) as bars:
 
@@ -159,7 +176,7 @@ class _Run:
                         self.stop.asked = True
 
             try:
-                run_in_threads(plan, self.bound, self.begins, self.recorder.pace, self.store, tell, self.stop)
+                run_chains(self.begins, self.recorder.pace, self.store, tell, self.stop)
             except KeyboardInterrupt:
                 self.stop.interrupted = True
             except BaseException as error:
