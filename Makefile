@@ -4,13 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -name 'CMakeLists.txt') CMakeLists.txt
 
-.PHONY: demo test test-slow lint bench docs stubs clean
+
+.PHONY: demo test test-core test-slow lint bench docs stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
 
-test: $(VENV)/.ready-test lint  ## everything that must hold before a change lands
+test: $(VENV)/.ready-test lint test-core  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-core: $(VENV)/.ready-test  ## the C++ tests, under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(BIN)/cmake -S . -B build/core-tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=ON > /dev/null
+	$(BIN)/cmake --build build/core-tests > /dev/null
+	build/core-tests/core/hedgerow_tests
 
 test-slow: $(VENV)/.ready-test  ## the long statistical checks
 	$(BIN)/python -m pytest -q -m slow
