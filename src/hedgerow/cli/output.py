@@ -102,6 +102,8 @@ def tell_findings(post: Posterior, loss: Loss = "vi") -> None:
     say(lead)
     for sentence in sentences:
         say(f"- {sentence.text[0].upper()}{sentence.text[1:]}")
+    if int(np.bincount(post.n_clusters.ravel()).argmax()) > post.point_estimate(loss).n_clusters:
+        say("- Single draws often set a few rows apart; the clusters counted above are what the draws agree on.")
 
 
 def tell_files(folder: Path) -> None:

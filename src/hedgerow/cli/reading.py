@@ -125,7 +125,7 @@ def _read(place: Path, kind: str, options: argparse.Namespace) -> Any:
 
 
 def _read_npz(place: Path, wanted: str | None) -> Any:
-    with np.load(place, allow_pickle=False) as file:
+    with open(place, "rb") as raw, np.load(raw, allow_pickle=False) as file:
         names = list(file.files)
         if {"format", "shape", "data"} <= set(names):
             return sparse.csr_array(sparse.load_npz(place))
