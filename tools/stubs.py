@@ -21,6 +21,7 @@ def render() -> str:
     text = re.sub(r"Annotated\[(NDArray\[numpy\.\w+\]), dict\([^)]*\([^)]*\)[^)]*\)\]", r"\1", text)
     text = re.sub(r"\bdict\b(?!\[)(?!\()", "dict[str, Any]", text)
     text = re.sub(r"\blist\b(?!\[)(?!\()", "list[Any]", text)
+    text = re.sub(r"\btuple\b(?!\[)(?!\()", "tuple[Any, ...]", text)
     text = re.sub(r": Callable(?=[,)])", ": Callable[..., Any]", text)
     text = text.replace("from typing import Annotated\n", "from typing import Any\n")
     return "# Made by tools/stubs.py from the compiled module; do not edit.\n" + text

@@ -186,7 +186,7 @@ class TreeStream:
 
     def labels(self, first: int, count: int) -> NDArray[numpy.int32]: ...
 
-    def events(self, first: int = 0) -> tuple:
+    def events(self, first: int = 0) -> tuple[Any, ...]:
         """
         (at, kind, cluster, other, size) arrays; kinds: 0 born, 1 split, 2 joined, 3 died.
         """
