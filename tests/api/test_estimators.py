@@ -2,11 +2,235 @@
 
 from __future__ import annotations
 
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.cluster.hierarchy import is_valid_linkage
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from hedgerow import data
+from hedgerow.errors import ParameterError
 from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClusterer
+from hedgerow.estimators.defaults import default_likelihood
+from hedgerow.kernels import Gibbs
+from hedgerow.likelihoods import Categorical, GaussianDiagonal, GaussianWishart, Multinomial, Product
+from hedgerow.priors import DP, NGG
+from hedgerow.summaries import ari
+
+QUICK = {"draws": 40, "warmup": 40, "chains": 2, "random_state": 0}
 
 
 @parametrize_with_checks([HedgerowClusterer(draws=15, warmup=15, chains=2), BayesianHierarchicalClustering()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return data.iris()
+
+
+@pytest.fixture(scope="module")
+def fitted(iris):
+    return HedgerowClusterer(**QUICK).fit(iris.X)
+
+
+# what a fit leaves behind
+
+
+def test_attributes(fitted, iris):
+    assert fitted.labels_.dtype == np.int32
+    assert fitted.n_clusters_ == fitted.labels_.max() + 1
+    assert fitted.probabilities_.shape == (150,)
+    assert ((fitted.probabilities_ > 0) & (fitted.probabilities_ <= 1)).all()
+    assert fitted.posterior_.labels.shape == (2, 40, 150)
+    assert fitted.model_.is_resolved
+    assert fitted.n_features_in_ == 4
+    assert ari(fitted.labels_, iris.labels) > 0.5
+
+
+def test_prediction(fitted, iris):
+    proba = fitted.predict_proba(iris.X)
+    assert proba.shape == (150, fitted.n_clusters_ + 1)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert (fitted.predict(iris.X) == fitted.labels_).mean() > 0.9
+    far = np.full((1, 4), 50.0)
+    assert fitted.predict(far).tolist() == [-1]
+    scores = fitted.score_samples(np.vstack([iris.X[:1], far]))
+    assert scores[0] > scores[1]
+    assert fitted.score(iris.X) == pytest.approx(fitted.score_samples(iris.X).mean())
+    np.testing.assert_array_equal(fitted.transform(iris.X), proba)
+
+
+def test_same_random_state_same_labels(iris, fitted):
+    again = clone(fitted).fit(iris.X)
+    np.testing.assert_array_equal(again.posterior_.labels, fitted.posterior_.labels)
+    for state in (np.random.RandomState(3), np.random.default_rng(3)):
+        copy = pickle.loads(pickle.dumps(state))
+        quick = {**QUICK, "draws": 5, "warmup": 5}
+        a = HedgerowClusterer(**{**quick, "random_state": state}).fit(iris.X)
+        b = HedgerowClusterer(**{**quick, "random_state": copy}).fit(iris.X)
+        np.testing.assert_array_equal(a.posterior_.labels, b.posterior_.labels)
+
+
+def test_own_parts_are_used_as_they_are(iris):
+    likelihood = GaussianDiagonal(mean=0.0, r=0.3, a=4.0, b=1.0)
+    found = HedgerowClusterer(prior=NGG(1.0, 0.2, 1.0), likelihood=likelihood, kernel=Gibbs(), loss="binder", **QUICK).fit(iris.X)
+    assert found.model_.likelihood.r.tolist() == [0.3] * 4
+    assert found.model_.prior == NGG(1.0, 0.2, 1.0)
+    assert found.posterior_.run["kernel"] == repr(Gibbs())
+    assert found.get_params()["likelihood"] is likelihood
+    assert found.likelihood is likelihood  # a fit changes no parameter
+
+
+def test_chains_apart_are_told(iris):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) * [1, 0.2]
+    X[:150] += [0, 4]
+    stuck = HedgerowClusterer(draws=60, warmup=0, chains=4, random_state=1, kernel=Gibbs(subset=1), prior=DP(0.01))
+    with pytest.warns(ConvergenceWarning, match="R-hat"):
+        stuck.fit(X)
+
+
+# defaults
+
+
+def test_units_do_not_matter(iris):
+    base = default_likelihood(iris.X, "test")
+    scaled = default_likelihood(iris.X * [1e-3, 1, 100, 1e4] + 7, "test")
+    scale = np.outer([1e-3, 1, 100, 1e4], [1e-3, 1, 100, 1e4])
+    np.testing.assert_allclose(scaled.psi, base.psi * scale, rtol=1e-6)
+    assert scaled.nu == base.nu
+
+
+def test_default_beats_the_rule_of_the_paper_on_wine():
+    wine = data.wine()
+    ours = HedgerowClusterer(**QUICK).fit(wine.X)
+    assert ari(ours.labels_, wine.labels) > 0.7
+    theirs = HedgerowClusterer(likelihood=GaussianWishart(), **{**QUICK, "draws": 10, "warmup": 10}).fit(wine.X)
+    assert ari(theirs.labels_, wine.labels) < 0.2
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 10])
+def test_few_rows(iris, rows):
+    found = HedgerowClusterer(draws=5, warmup=5, chains=1, random_state=0).fit(iris.X[:rows])
+    assert found.labels_.shape == (rows,)
+    trees = BayesianHierarchicalClustering().fit(iris.X[:rows])
+    assert trees.children_.shape == (rows - 1, 2)
+
+
+def test_missing_entries_are_welcome(iris):
+    X = iris.X.copy()
+    X[::7, 2] = np.nan
+    found = HedgerowClusterer(**QUICK).fit(X)
+    assert isinstance(found.model_.likelihood, GaussianDiagonal)
+    assert np.isfinite(found.score_samples(X)).all()
+
+
+# tables
+
+
+def test_frames_keep_their_names(iris):
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    names = ["a", "b", "c", "d"]
+    plain = HedgerowClusterer(**QUICK).fit(iris.X)
+    for frame in (pandas.DataFrame(iris.X, columns=names), polars.DataFrame(iris.X, schema=names)):
+        found = HedgerowClusterer(**QUICK).fit(frame)
+        np.testing.assert_array_equal(found.labels_, plain.labels_)
+        assert found.feature_names_in_.tolist() == names
+        assert found.posterior_.run["columns"] == names
+        np.testing.assert_array_equal(found.predict(frame), plain.predict(iris.X))
+    shuffled = pandas.DataFrame(iris.X, columns=["b", "a", "c", "d"])
+    with pytest.raises(ValueError, match="feature names"):
+        found.predict(shuffled)
+
+
+def test_mixed_frames_get_a_product(iris):
+    pandas = pytest.importorskip("pandas")
+    kind = np.where(iris.labels == 0, "small", "large")
+    frame = pandas.DataFrame({"length": iris.X[:, 2], "kind": kind, "round": iris.X[:, 0] > 6})
+    found = HedgerowClusterer(**QUICK).fit(frame)
+    assert isinstance(found.model_.likelihood, Product)
+    assert found.predict(frame).shape == (150,)
+    assert (found.labels_[:50] == 0).mean() > 0.9
+    own = HedgerowClusterer(likelihood=Categorical(), **QUICK).fit(kind.reshape(-1, 1).astype(object))
+    assert own.n_clusters_ >= 1
+    assert own.predict(np.array([["small"]], dtype=object)).shape == (1,)
+
+
+def test_sparse_counts():
+    toy = data.documents(80, 60, 3)
+    found = HedgerowClusterer(**QUICK).fit(toy.X)
+    assert isinstance(found.model_.likelihood, Multinomial)
+    assert ari(found.labels_, toy.labels) > 0.9
+    np.testing.assert_array_equal(found.predict(toy.X), found.labels_)
+    with pytest.raises(ParameterError, match="Sparse X is taken for counts"):
+        HedgerowClusterer(**QUICK).fit(sparse.csr_array(toy.X * 0.5))
+
+
+def test_pipelines_and_output_frames(iris):
+    pytest.importorskip("pandas")
+    pipeline = make_pipeline(StandardScaler(), HedgerowClusterer(**QUICK)).set_output(transform="pandas")
+    labels = pipeline.fit_predict(iris.X)
+    assert labels.shape == (150,)
+    table = pipeline.transform(iris.X)
+    assert next(iter(table.columns)) == "hedgerowclusterer0"
+    assert table.shape == (150, labels.max() + 2)
+    assert "HedgerowClusterer" in pipeline._repr_html_()
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"loss": "zero-one"}, "loss must be"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 up"),
+        ({"random_state": "now"}, "random_state must be a whole number from 0 up"),
+        ({"draws": 0}, "draws must be a whole number from 1 up"),
+        ({"prior": GaussianWishart()}, "prior must be a prior"),
+        ({"likelihood": GaussianWishart}, "must be an instance, not the class"),
+    ],
+)
+def test_bad_parameters(iris, change, words):
+    with pytest.raises(ParameterError, match=words):
+        HedgerowClusterer(**{**QUICK, **change}).fit(iris.X)
+
+
+def test_wrong_columns_at_predict(fitted):
+    words = r"X must have the 4 columns of the fit. X has 3 features, but HedgerowClusterer is expecting 4 features"
+    for method in ("predict", "predict_proba", "score_samples", "transform"):
+        with pytest.raises(ParameterError, match=words):
+            getattr(fitted, method)(np.zeros((2, 3)))
+    with pytest.raises(NotFittedError):
+        HedgerowClusterer().predict(np.zeros((2, 3)))
+
+
+# the greedy tree
+
+
+def test_tree_attributes(iris):
+    found = BayesianHierarchicalClustering(random_state=0).fit(iris.X)
+    assert found.n_leaves_ == 150
+    assert found.forest_.n_clusters == found.n_clusters_ == found.labels_.max() + 1
+    assert is_valid_linkage(found.forest_.to_linkage())
+    assert (np.diff(found.distances_) >= 0).all()
+    assert ari(found.labels_, iris.labels) > 0.5
+
+
+def test_tree_keeps_to_its_connectivity():
+    X = np.array([[0.0], [10.0], [0.1], [10.1], [0.05], [10.05]])
+    chain = sparse.diags_array([np.ones(5)], offsets=[1], shape=(6, 6))
+    likelihood = GaussianDiagonal(r=0.001, b=0.01)  # narrow clusters, far apart
+    free = BayesianHierarchicalClustering(likelihood=likelihood, random_state=0).fit(X)
+    held = BayesianHierarchicalClustering(likelihood=likelihood, connectivity=chain, random_state=0).fit(X)
+    assert free.labels_.tolist() == [0, 1, 0, 1, 0, 1]
+    assert held.n_clusters_ > 2
