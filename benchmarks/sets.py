@@ -42,3 +42,21 @@ def corpus() -> tuple[sparse.csr_matrix, str]:
         return sparse.csr_matrix(parts, shape=tuple(z["shape"])), "NIPS corpus"
     made = hr.data.documents(1500, 12_419, 40, seed=0)
     return made.X, "own documents"
+
+
+def apart(count: int, gap: float, rng: np.random.Generator) -> np.ndarray:
+    """Points in a square of the plane, no two nearer than `gap`."""
+    side = 1.65 * gap * np.sqrt(count)
+    found: list[np.ndarray] = []
+    while len(found) < count:
+        point = rng.uniform(0, side, 2)
+        if all(np.hypot(*(point - other)) >= gap for other in found):
+            found.append(point)
+    return np.array(found)
+
+
+def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
+    """Agreement of two labellings, 1 when they are the same."""
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(a, b))

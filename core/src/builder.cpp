@@ -87,6 +87,7 @@ void TreeBuilder::resample(bool u, bool hyper) {
   }
   if (u) measure_.update_u(rng_, sizes, log_q);
   if (hyper) measure_.update_hyper(rng_, sizes, log_q);
+  forest_.refresh(true);
 }
 
 }  // namespace hedgerow

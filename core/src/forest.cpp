@@ -10,6 +10,19 @@ namespace hedgerow {
 namespace {
 // Below this log d a split of the node changes no printed digit of anything.
 constexpr double kBeyondNotice = -40.0;
+
+// Eight running maxima first, so that no step waits for the one before it.
+int index_of_largest(const double* x, int k) {
+  double top[8];
+  for (double& t : top) t = -kInf;
+  int i = 0;
+  for (; i + 8 <= k; i += 8)
+    for (int j = 0; j < 8; ++j) top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
+  for (; i < k; ++i) top[0] = x[i] > top[0] ? x[i] : top[0];
+  const double best = *std::max_element(top, top + 8);
+  for (i = 0; i < k - 1 && x[i] != best;) ++i;
+  return i;
+}
 }  // namespace
 
 Forest::Forest(const Likelihood& likelihood, const Measure& measure, std::vector<int> groups)
@@ -33,6 +46,7 @@ void Forest::clear() {
   tags_.clear();
   log_q_.assign(plain_ ? 0 : static_cast<std::size_t>(kScratch) * R_, 0.0);
   weight_.assign(plain_ ? 0 : kScratch, 0.0);
+  kappa_.clear();
   stamp_ = 0;
   grow();
 }
@@ -55,14 +69,17 @@ const double* Forest::log_q(Ref a) const {
   return a >= 0 ? log_q_.data() + static_cast<std::size_t>(a) * R_ : measure_.lq_row(group(~a));
 }
 
-double Forest::weight(Ref a) const {
-  if (a < 0) return measure_.log_new(group(~a));
-  return plain_ ? measure_.log_kappa(inner_[a].size) : weight_[a];
+double Forest::grow_kappa(int m) const {
+  constexpr int kMost = 1 << 20;
+  if (m >= kMost) return measure_.log_kappa(m);
+  const int old = static_cast<int>(kappa_.size());
+  kappa_.resize(std::min(kMost, std::max(m + 64, 2 * old)));
+  for (int i = old; i < static_cast<int>(kappa_.size()); ++i) kappa_[i] = i == 0 ? 0.0 : measure_.log_kappa(i);
+  return kappa_[m];
 }
 
-double Forest::joined_weight(Ref a, Ref b) const {
+double Forest::mixed_weight(Ref a, Ref b) const {
   const int m = size(a) + size(b);
-  if (plain_) return measure_.log_kappa(m);
   double few[16];
   std::vector<double> many;
   double* sum = few;
@@ -408,7 +425,7 @@ int Forest::nearest(Ref x, double* log_d) {
   double* out = out_.data();
   if (x < 0) {
     scan(~x);
-    best = static_cast<int>(std::max_element(out, out + k) - out);
+    best = index_of_largest(out, k);
     *log_d = phi_h(x) - out[best];
     return best;
   }
@@ -463,6 +480,7 @@ void Forest::mark_touched(Ref x) {
 
 void Forest::refresh(bool everything) {
   if (!plain_) everything = true;
+  kappa_.clear();
   std::vector<int> met;
   for (Ref root : roots_) {
     met.clear();
@@ -576,6 +594,7 @@ void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std:
   leaf_parent_.assign(likelihood_.rows(), kNoRef);
   leaf_stamp_.assign(likelihood_.rows(), 0);
   weight_.assign(plain_ ? 0 : inner_.size(), 0.0);
+  kappa_.clear();
   for (int c = kScratch; c < static_cast<int>(inner_.size()); ++c) {
     if (inner_[c].size > 0) set_weight(c);
     if (splittable(c))

@@ -222,7 +222,7 @@ class GaussianWishartStatistics final : public Statistics {
     for (int i = 0; i < d(); ++i) z[i] = x[i] - shrink * p[2 + i];
     const double q = quadratic(p + 2 + d() + t(), z);
     return f_.predictive_constant(static_cast<int>(n)) - 0.5 * p[1] -
-           0.5 * (f_.nu() + n + 1.0) * std::log1p((r + n) / (r + n + 1.0) * q);
+           0.5 * (f_.nu() + n + 1.0) * std::log(1.0 + (r + n) / (r + n + 1.0) * q);
   }
 
   double log_predictive_without(int row, int slot) override {

@@ -172,7 +172,7 @@ void Inserter::lift_up(int c) {
   bool changed = false;
   for (; c >= 0; c = f_.parent(c)) {
     if (changed) f_.refresh_slack(c);
-    if (f_.parent(c) >= 0 && f_.log_d(c) > 0.0) {
+    if (f_.discordant(c) && f_.parent(c) >= 0) {
       lift(c);
       changed = true;
     }
@@ -204,7 +204,7 @@ void Inserter::lift(int c) {
 }
 
 void Inserter::shatter(Ref a, std::vector<Ref>& pieces) {
-  if (!(f_.log_d(a) > 0.0)) {
+  if (!f_.discordant(a)) {
     pieces.push_back(a);
     return;
   }
@@ -216,7 +216,7 @@ void Inserter::shatter(Ref a, std::vector<Ref>& pieces) {
 
 bool Inserter::cut_at_root(int k, std::vector<Ref>& pieces) {
   const Ref root = f_.root(k);
-  if (!(f_.log_d(root) > 0.0)) return false;
+  if (!f_.discordant(root)) return false;
   // The position must hold a tree until it is removed.
   const Ref l = f_.left(root), r = f_.right(root);
   f_.split(root);
@@ -228,7 +228,7 @@ bool Inserter::cut_at_root(int k, std::vector<Ref>& pieces) {
 // The papers' cut: at the lowest refreshed node with d > 1; its children and every sibling on the way up are the pieces.
 bool Inserter::cut_at_lowest(int k, int from, std::vector<Ref>& pieces) {
   int c = from;
-  while (c >= 0 && !(f_.log_d(c) > 0.0)) c = f_.parent(c);
+  while (c >= 0 && !f_.discordant(c)) c = f_.parent(c);
   if (c < 0) return false;
   (void)k;
   Ref below = kNoRef;

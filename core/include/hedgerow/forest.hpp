@@ -21,7 +21,11 @@ namespace hedgerow {
 using Ref = int;
 inline constexpr Ref kNoRef = INT_MIN;
 
-inline double softplus(double x) { return x > 0.0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+// log(1 + e^x); below −40 nothing is left of it next to any potential.
+inline double softplus(double x) {
+  if (x < -40.0) return 0.0;
+  return x > 0.0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
 
 // Which rows touch, as a symmetric CSR pattern; with it, only touching sets may be joined.
 struct Adjacency {
@@ -51,10 +55,15 @@ class Forest {
   int size(Ref a) const { return a >= 0 ? inner_[a].size : 1; }
   double log_like(Ref a) const { return a >= 0 ? inner_[a].log_like : likelihood_.log_single()[~a]; }
   double slack(Ref a) const { return a >= 0 ? inner_[a].slack : 0.0; }
-  double weight(Ref a) const;
-  double joined_weight(Ref a, Ref b) const;
+  double weight(Ref a) const {
+    if (plain_) return kappa(size(a));
+    return a >= 0 ? weight_[a] : measure_.log_new(group(~a));
+  }
+  double joined_weight(Ref a, Ref b) const { return plain_ ? kappa(size(a) + size(b)) : mixed_weight(a, b); }
   double phi_h(Ref a) const { return weight(a) + log_like(a); }
   double phi_t(Ref a) const { return phi_h(a) + slack(a); }
+  // d > 1: better apart than as one cluster.
+  bool discordant(Ref c) const { return slack(c) > kLog2; }
   double log_d(Ref c) const { return splittable(c) ? phi_t(left(c)) + phi_t(right(c)) - phi_h(c) : -kInf; }
   int sibling(int p, Ref a) const { return inner_[p].left == a ? inner_[p].right : inner_[p].left; }
   int inner_nodes() const { return static_cast<int>(inner_.size() - free_.size()) - kScratch; }
@@ -115,7 +124,7 @@ class Forest {
   void mark_touched(Ref x);
   bool touches(Ref a) const { return adjacency_ == nullptr || stamp_of(a) == stamp_; }
 
-  // Hyper-parameters changed: all slacks anew, or those near the roots only, stopping where d is beyond notice.
+  // Must be called when hyper-parameters have changed: all slacks anew, or those near the roots only, stopping where d is beyond notice.
   void refresh(bool everything);
 
   // The state of what is below.
@@ -152,6 +161,11 @@ class Forest {
   static constexpr int kScratch = 2;  // slots 0 and 1 never hold a node
 
  private:
+  static constexpr double kLog2 = 0.693147180559945309;
+  // log κ(m), from a table of this forest's own: it is asked for several times at every node of every path.
+  double kappa(int m) const { return m < static_cast<int>(kappa_.size()) ? kappa_[m] : grow_kappa(m); }
+  double grow_kappa(int m) const;
+  double mixed_weight(Ref a, Ref b) const;
   int fresh();
   void release(int c);
   void set_parent(Ref a, int p) { (a >= 0 ? inner_[a].parent : leaf_parent_[~a]) = p; }
@@ -179,6 +193,7 @@ class Forest {
   PagedVector<int> leaf_parent_;
   std::vector<int> free_;
   std::vector<double> log_q_, weight_;  // mixed only: R values and one value per inner node
+  mutable std::vector<double> kappa_;   // plain only
 
   std::vector<Ref> roots_;
   std::vector<int> tags_, front_;

@@ -54,13 +54,12 @@ def bhc(
     owner = "bhc"
     require(_is_count(builds), owner, "builds", builds, "be a whole number from 1 up")
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
-    best = None
+    best = _Best()
     for _ in range(builds if sampled_u or sampled else 1):
         builder.bhc()
-        best = _better(best, _forest(builder))
+        best.see(builder)
         builder.resample(sampled_u, sampled)
-    assert best is not None
-    return best
+    return best.forest
 
 
 def ibhc(
@@ -104,20 +103,18 @@ def ibhc(
     require(isinstance(balance, bool), owner, "balance", balance, "be True or False")
     require(progress is None or callable(progress), owner, "progress", progress, "be a function of (pass, passes, forest), or None")
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
-    best = None
+    best = _Best()
     count = passes if insert == "seq" else 1
     for index in range(count):
         if index == 0 or not balance:
             builder.ibhc(repair, insert, balance and insert == "seq", None)
         else:
             builder.revise(repair)
-        forest = _forest(builder)
-        best = _better(best, forest)
+        forest = best.see(builder)
         if progress is not None:
             progress(index + 1, count, forest)
         builder.resample(sampled_u, sampled)
-    assert best is not None
-    return best
+    return best.forest
 
 
 def guide(
@@ -173,8 +170,18 @@ def _forest(builder: _core.TreeBuilder) -> Forest:
     return Forest(**{name: arrays[name] for name in _ARRAYS}, log_front=float(builder.log_front()), values=values)
 
 
-def _better(best: Forest | None, new: Forest) -> Forest:
-    return new if best is None or new.log_joint > best.log_joint else best
+class _Best:
+    """The forest of highest log joint so far (u and α integrated out where the prior can)."""
+
+    forest: Forest
+    _log_joint = -np.inf
+
+    def see(self, builder: _core.TreeBuilder) -> Forest:
+        """Look at what the builder holds."""
+        forest, log_joint = _forest(builder), builder.log_joint()
+        if log_joint > self._log_joint:
+            self.forest, self._log_joint = forest, log_joint
+        return forest
 
 
 def _pattern(owner: str, connectivity: Any, n: int) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]:

@@ -150,6 +150,11 @@ class TreeStream:
         return 0 if self._core is None else self._core.n_nodes
 
     @property
+    def evaluations(self) -> int:
+        """Marginal likelihoods evaluated so far."""
+        return 0 if self._core is None else self._core.evaluations
+
+    @property
     def cluster_ids(self) -> IntArray:
         """Ids of the clusters, in the order of the columns of `predict_log_weights`."""
         return self._started().ids()
