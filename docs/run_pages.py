@@ -1,8 +1,10 @@
 """Runs the examples of the documents, and compares or rewrites what they print.
 
-On a page, the blocks marked `python` run in order in one namespace. A block marked `text` right after one is what it prints.
-Two words may follow `text`: `drawn` allows the numbers to differ, as draws differ between processors, and `by PATH` means
-that the block is the output of a script (relative to docs) rather than of the block before.
+On a page, the blocks marked `python` run in order in one namespace, and those marked `sh` hold calls of the command `hedgerow`. A
+block marked `text` right after one is what it prints.
+Words may follow `text`: `drawn` allows the numbers to differ, as draws differ between processors; `once` compares the first
+line only, for what also hangs on the clock; `by PATH` means that the block is the output of a script (relative to docs)
+rather than of the block before.
 
     python docs/run_pages.py            compare everything
     python docs/run_pages.py --write    run everything and put the output into the pages
@@ -16,9 +18,10 @@ import io
 import os
 import re
 import runpy
+import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,9 +57,11 @@ class Outcome:
 
     @property
     def agrees(self) -> bool:
-        """The same text, or, where it is drawn, the same words with numbers near."""
+        """The same text; where it is drawn, the same words with numbers near; where it was so once, the same beginning."""
         if self.printed == self.fence.body:
             return True
+        if "once" in self.fence.words:
+            return self.printed.splitlines()[:1] == self.fence.body.splitlines()[:1]
         return "drawn" in self.fence.words and same_words(self.fence.body, self.printed)
 
 
@@ -105,7 +110,11 @@ def run_page(path: Path, figures: Path | None = None) -> list[Outcome]:
                 if fence.words[:1] == ("python",):
                     _expect_silence(path, printed)
                     line = text.count("\n", 0, fence.start)
-                    printed = _run(compile("\n" * line + fence.body, str(path), "exec"), namespace)
+                    code = compile("\n" * line + fence.body, str(path), "exec")
+                    printed = _printed_by(lambda code=code: exec(code, namespace))
+                elif fence.words[:1] == ("sh",):
+                    _expect_silence(path, printed)
+                    printed = _printed_by(lambda fence=fence: _run_commands(fence.body))
                 elif fence.words[:1] == ("text",) and fence.script is not None:
                     outcomes.append(Outcome(fence, _run_script(fence.script, figures or Path(folder))))
                 elif fence.words[:1] == ("text",) and printed is not None:
@@ -123,18 +132,24 @@ def _expect_silence(path: Path, printed: str | None) -> None:
         raise AssertionError(f"{path.name}: a block prints what the page does not show:\n{printed}")
 
 
-def _run(code: Any, namespace: dict[str, Any]) -> str:
+def _printed_by(act: Callable[[], object]) -> str:
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
-        exec(code, namespace)
+        act()
     return _tidy(stream.getvalue())
 
 
 def _run_script(path: Path, folder: Path) -> str:
-    stream = io.StringIO()
-    with contextlib.redirect_stdout(stream):
-        runpy.run_path(str(path))["main"](str(folder))
-    return _tidy(stream.getvalue())
+    return _printed_by(lambda: runpy.run_path(str(path))["main"](str(folder)))
+
+
+def _run_commands(text: str) -> None:
+    from hedgerow.cli import main as command
+
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words and (words[0] != "hedgerow" or command(words[1:]) != 0):
+            raise AssertionError(f"this command cannot be run or fails: {line}")
 
 
 def _tidy(text: str) -> str:

@@ -42,6 +42,11 @@ def test_a_wrong_page_is_noticed(tmp_path: Path) -> None:
     for wrong in ("text drawn\n1.1 dogs", "text drawn\n9.0 cats", "text\n1.1 cats"):
         page.write_text(f"```python\nprint('1.0 cats')\n```\n\n```{wrong}\n```\n")
         assert [outcome.agrees for outcome in RUNNER["run_page"](page)] == [False]
+    page.write_text("```python\nprint('a')\nprint('b')\n```\n\n```text once\na\nc\n```\n")
+    assert [outcome.agrees for outcome in RUNNER["run_page"](page)] == [True]
+    page.write_text("```sh\nhedgerow no-such-command\n```\n")
+    with pytest.raises(SystemExit):
+        RUNNER["run_page"](page)
     page.write_text("```python\nprint('unseen')\n```\n")
     with pytest.raises(AssertionError, match="unseen"):
         RUNNER["run_page"](page)
