@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from hedgerow.estimators.clusterer import HedgerowClusterer
 from hedgerow.estimators.hierarchical import BayesianHierarchicalClustering
+from hedgerow.estimators.incremental import IncrementalBHC
 
-__all__ = ["BayesianHierarchicalClustering", "HedgerowClusterer"]
+__all__ = ["BayesianHierarchicalClustering", "HedgerowClusterer", "IncrementalBHC"]

@@ -96,8 +96,11 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.chains = chains
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Sample partitions of the rows of X and take the point estimate; y is not used."""
+    def fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
+        """Sample partitions of the rows of X and take the point estimate.
+
+        y is not used; `times` are the groups of rows under a `MixedNRM` prior, here and in the methods below.
+        """
         owner = type(self).__name__
         require(self.loss in ("vi", "binder", "omari"), owner, "loss", self.loss, 'be "vi", "binder" or "omari"')
         data = read_X(self, X, self.likelihood, fitting=True)
@@ -111,6 +114,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             warmup=self.warmup,
             chains=self.chains,
             seed=read_seed(self.random_state, owner),
+            times=times,
             progress=False,
         )
         names = feature_names(X)
@@ -126,33 +130,33 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         _warn_if_apart(post)
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+    def predict(self, X: Any, times: Any = None) -> npt.NDArray[np.int32]:
         """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""
-        proba = self.predict_proba(X)
+        proba = self.predict_proba(X, times)
         best: npt.NDArray[np.int32] = np.argmax(proba, axis=1).astype(np.int32)
         best[best == self.n_clusters_] = -1
         return best
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """Probability of every new row to join each cluster: (n_new, n_clusters_ + 1), the last column for none of them.
 
         Averaged over at most 200 of the draws.
         """
         data = read_X(self, X, self.likelihood, fitting=False)
-        return self.posterior_.predict_proba(data, partition=self.labels_, max_draws=PREDICTION_DRAWS)
+        return self.posterior_.predict_proba(data, partition=self.labels_, times=times, max_draws=PREDICTION_DRAWS)
 
-    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+    def score_samples(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """Log predictive density of every new row, averaged over at most 200 of the draws."""
         data = read_X(self, X, self.likelihood, fitting=False)
-        return self.posterior_.log_density(data, max_draws=PREDICTION_DRAWS)
+        return self.posterior_.log_density(data, times=times, max_draws=PREDICTION_DRAWS)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, times: Any = None) -> float:
         """Mean log predictive density of new rows."""
-        return float(self.score_samples(X).mean())
+        return float(self.score_samples(X, times).mean())
 
-    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+    def transform(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""
-        return self.predict_proba(X)
+        return self.predict_proba(X, times)
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.int32]:
         """Fit and return `labels_`."""

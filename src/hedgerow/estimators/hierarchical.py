@@ -71,14 +71,14 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
         self.connectivity = connectivity
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Build the trees over the rows of X; y is not used."""
+    def fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
+        """Build the trees over the rows of X; y is not used, `times` are the groups of rows under a `MixedNRM` prior."""
         owner = type(self).__name__
         data = read_X(self, X, self.likelihood, fitting=True)
         likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
         model = Mixture(default_prior() if self.prior is None else self.prior, likelihood).resolve(data)
         seed = read_seed(self.random_state, owner)
-        forest = bhc(model, data, builds=self.builds, connectivity=self.connectivity, seed=seed)
+        forest = bhc(model, data, builds=self.builds, connectivity=self.connectivity, times=times, seed=seed)
         self.forest_: Forest = forest
         self.model_: Mixture = model
         self.labels_: npt.NDArray[np.int32] = forest.labels

@@ -175,9 +175,19 @@ class TreeStream:
     @property
     def events(self) -> list[Event]:
         """The lives of the clusters, in order."""
+        return self.events_since(0)
+
+    @property
+    def n_events(self) -> int:
+        """Events so far."""
+        return 0 if self._core is None else self._core.n_events
+
+    def events_since(self, first: int) -> list[Event]:
+        """The events from number `first` on; `n_events` before a batch gives those of the batch after it."""
+        require(_is_whole(first) and first >= 0, "TreeStream", "first", first, "be a whole number from 0 up")
         if self._core is None:
             return []
-        columns = [column.tolist() for column in self._core.events()]
+        columns = [column.tolist() for column in self._core.events(int(first))]
         return [Event(at, KINDS[kind], cluster, other, size) for at, kind, cluster, other, size in zip(*columns, strict=True)]
 
     @property

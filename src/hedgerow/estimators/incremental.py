@@ -1,0 +1,213 @@
+"""IncrementalBHC: trees that grow batch by batch, behind scikit-learn's partial_fit."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from hedgerow.estimators.defaults import default_likelihood, default_prior
+from hedgerow.estimators.validation import input_tags, read_seed, read_X
+from hedgerow.likelihoods import Likelihood
+from hedgerow.mixture import Mixture
+from hedgerow.priors import Prior
+from hedgerow.trees import Event, TreeStream
+
+__all__ = ["IncrementalBHC"]
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+
+
+class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Cluster rows as they come, without saying how many clusters there are.
+
+    Every batch goes into the trees of `TreeStream`; older rows are looked at again on the way, and clusters split and
+    join as the evidence asks. A cluster keeps its number for life. A batch that is refused leaves everything as it was.
+
+    Parameters
+    ----------
+    prior, likelihood :
+        As for `HedgerowClusterer`. What is left open is taken from the first batch, which should look like the rest: a few
+        hundred rows are good.
+    max_nodes : int, optional
+        Bound of memory: nodes held at most, from 1,000 up. None keeps all rows.
+    revise : bool, default True
+        Look at old rows again as new ones come.
+    remember : bool, default True
+        Keep 4 bytes for every row ever seen, so that `labels_` covers all of them; otherwise it covers the last batch.
+    random_state : int, RandomState, Generator or None
+        Decides the order within batches and the hyper-parameters.
+
+    Attributes
+    ----------
+    labels_ : (n_seen,) int32
+        Cluster of every row seen, as of now; of the last batch if `remember` is False.
+    n_clusters_ : int
+    cluster_ids_ : (n_clusters_,) int32
+        Numbers of the clusters, in the order of the columns of `predict_proba`.
+    events_ : list of Event
+        Births, splits, joins and deaths of clusters, each with the number of rows seen by then.
+    stream_ : TreeStream
+        The trees; its own cluster ids differ from the numbers here, which start at 0 without gaps.
+    model_ : Mixture
+        The model with everything that was taken from the first batch filled in.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> online = IncrementalBHC(random_state=0)
+    >>> for _ in range(3):
+    ...     online = online.partial_fit(rng.normal(0, 0.1, (100, 2)) + 4 * rng.integers(0, 2, (100, 1)))
+    >>> online.n_clusters_, online.labels_.shape
+    (2, (300,))
+    """
+
+    def __init__(
+        self,
+        *,
+        prior: Prior | None = None,
+        likelihood: Likelihood | None = None,
+        max_nodes: int | None = None,
+        revise: bool = True,
+        remember: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.prior = prior
+        self.likelihood = likelihood
+        self.max_nodes = max_nodes
+        self.revise = revise
+        self.remember = remember
+        self.random_state = random_state
+
+    _numbers: _Numbers
+    _last: IntArray
+    stream_: TreeStream
+
+    def fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
+        """Start anew with X as one batch; y is not used, `times` are the groups of rows under a `MixedNRM` prior."""
+        return self._learn(X, times, fresh=True)
+
+    def partial_fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
+        """Add a batch of rows; y is not used, `times` are the groups of rows under a `MixedNRM` prior."""
+        return self._learn(X, times, fresh=not hasattr(self, "stream_"))
+
+    def predict(self, X: Any, times: Any = None) -> IntArray:
+        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""
+        weights = self._log_weights(X, times)
+        found: IntArray = np.append(self.cluster_ids_, np.int32(-1))[np.argmax(weights, axis=1)]
+        return found
+
+    def predict_proba(self, X: Any, times: Any = None) -> FloatArray:
+        """Probability of every new row to join each of `cluster_ids_`, and in the last column none of them."""
+        weights = self._log_weights(X, times)
+        return np.asarray(np.exp(weights - logsumexp(weights, axis=1, keepdims=True)))
+
+    def score_samples(self, X: Any, times: Any = None) -> FloatArray:
+        """Log predictive density of every new row."""
+        return np.asarray(logsumexp(self._log_weights(X, times), axis=1))
+
+    def score(self, X: Any, y: Any = None, times: Any = None) -> float:
+        """Mean log predictive density of new rows."""
+        return float(self.score_samples(X, times).mean())
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:
+        """Fit and return `labels_`."""
+        return self.fit(X, **kwargs).labels_
+
+    @property
+    def labels_(self) -> IntArray:
+        """The cluster of every row seen, as of now."""
+        stream = self._started()
+        return self._last if not self.remember else self._numbers.of(stream.labels)
+
+    @property
+    def n_clusters_(self) -> int:
+        """Clusters now."""
+        return self._started().n_clusters
+
+    @property
+    def cluster_ids_(self) -> IntArray:
+        """Numbers of the clusters, in the order of the columns of `predict_proba`."""
+        return self._numbers.of(self._started().cluster_ids)
+
+    @property
+    def events_(self) -> list[Event]:
+        """The lives of the clusters, in order."""
+        number = self._numbers.of
+        return [
+            event._replace(cluster=int(number(event.cluster)), other=int(number(event.other)))
+            for event in self._started().events
+        ]
+
+    @property
+    def model_(self) -> Mixture:
+        """The model with everything filled in."""
+        return self._started().model
+
+    def _learn(self, X: Any, times: Any, *, fresh: bool) -> Self:
+        before = dict(self.__dict__)
+        try:
+            data = read_X(self, X, self.likelihood, fitting=fresh)
+            stream = self._open(data) if fresh else self.stream_
+            numbers: _Numbers = _Numbers() if fresh else self._numbers
+            seen = stream.n_events
+            batch = stream.add(data, times)
+        except BaseException:
+            self.__dict__ = before  # not even the number of columns of a first batch that was refused
+            raise
+        numbers.meet(batch, stream.cluster_ids, stream.events_since(seen))
+        self.stream_ = stream
+        self._numbers = numbers
+        self._last = numbers.of(batch)
+        return self
+
+    def _open(self, X: Any) -> TreeStream:
+        owner = type(self).__name__
+        likelihood = default_likelihood(X, owner) if self.likelihood is None else self.likelihood
+        model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
+        seed = read_seed(self.random_state, owner)
+        return TreeStream(model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, seed=seed)
+
+    def _log_weights(self, X: Any, times: Any) -> FloatArray:
+        data = read_X(self, X, self.likelihood, fitting=False)
+        return self.stream_.predict_log_weights(data, times)
+
+    def _started(self) -> TreeStream:
+        if "stream_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no clusters yet: call fit or partial_fit first.")
+        return self.stream_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "stream_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        return input_tags(super().__sklearn_tags__(), self.likelihood)
+
+
+class _Numbers:
+    """Numbers for the ids of a stream: 0, 1, ... for the clusters that a batch leaves, then for those that came and went in it."""
+
+    def __init__(self) -> None:
+        self._number = np.full(1, -1, dtype=np.int32)  # by id + 1; the id -1 means no cluster and stays -1
+        self._next = 0
+
+    def of(self, ids: Any) -> IntArray:
+        """Numbers of ids."""
+        numbers: IntArray = self._number[np.asarray(ids) + 1]
+        return numbers
+
+    def meet(self, batch: IntArray, alive: IntArray, events: list[Event]) -> None:
+        """Number what is new after a batch: clusters by the first of its rows in them, then others alive, then the gone."""
+        _, first = np.unique(batch, return_index=True)
+        named = [event.cluster for event in events] + [event.other for event in events]
+        for one in (*batch[np.sort(first)].tolist(), *np.sort(alive).tolist(), *named):
+            if one + 1 >= len(self._number):
+                grown = np.full(max(2 * len(self._number), one + 2), -1, dtype=np.int32)
+                grown[: len(self._number)] = self._number
+                self._number = grown
+            if one >= 0 and self._number[one + 1] < 0:
+                self._number[one + 1] = self._next
+                self._next += 1
