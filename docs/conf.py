@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import hedgerow
@@ -11,7 +12,7 @@ author = "The Hedgerow developers"
 copyright = author  # noqa: A001  Sphinx asks for this name
 version = release = hedgerow.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
@@ -26,8 +27,10 @@ autodoc_typehints = "none"  # the docstrings say it shorter
 autodoc_member_order = "groupwise"
 autodoc_preserve_defaults = True
 maximum_signature_line_length = 90
+suppress_warnings = ["ref.python"]  # a type such as (n,) is no link to something called n
 napoleon_google_docstring = False
 napoleon_use_param = False  # types are words here, not names to link
+napoleon_use_ivar = True
 
 
 def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -42,12 +45,21 @@ def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     for i, line in enumerate(lines):
         underlined = i + 1 < len(lines) and set(lines[i + 1]) == {"-"}
         if underlined:
-            in_parameters = line == "Parameters"
+            in_parameters = line in ("Parameters", "Attributes")
         elif in_parameters and i > 0 and not lines[i - 1] and line[:1].strip() and " " in line and " : " not in line:
             out += ["Examples", "--------"] if line.startswith(">>>") else ["Notes", "-----"]
             in_parameters = False
-        out.append(line.replace("|", r"\|"))
+        out.append(_escape(line.replace("|", r"\|")))
     lines[:] = out
+
+
+def _escape(line: str) -> str:
+    """A word that ends in an underscore is a name of scikit-learn's kind, not a link; code stays as it is."""
+    if line.lstrip().startswith((">>>", "...")) or " : " in line:
+        return line
+    parts = line.split("`")
+    parts[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\_", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def setup(app: Any) -> None:
