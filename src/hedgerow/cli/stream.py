@@ -1,0 +1,248 @@
+"""hedgerow stream: rows in as JSON lines, clusters and their events out, for as long as rows come.
+
+A thread reads lines, so that rows which wait go in together and a lone row is answered at once. A line that cannot be
+used is answered with an error line and changes nothing. Memory is bounded by --max-nodes, and with --state the trees
+outlive the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from hedgerow.cli.model import add_model_arguments, choose_model
+from hedgerow.cli.output import Interrupted, add_command
+from hedgerow.cli.reading import Column, Frame, Source
+from hedgerow.errors import ParameterError
+from hedgerow.trees import TreeStream
+
+__all__ = ["add"]
+
+SAVE_SECONDS = 60.0
+
+EXAMPLES = """examples:
+  tail -f measurements.jsonl | hedgerow stream > clusters.jsonl
+  hedgerow stream --state trees.hedge --id sensor --drop note < today.jsonl > clusters.jsonl
+
+a line in is a list of numbers or an object:
+  [5.1, 3.5, 1.4, 0.2]
+  {"sensor": "a7", "temperature": 21.5, "humidity": 0.43}
+lines out, one for each row, each event in the life of a cluster and each line that could not be used:
+  {"row": 0, "id": "a7", "cluster": 0}
+  {"event": "split", "cluster": 5, "other": 0, "size": 12, "at": 340}
+  {"line": 17, "error": "..."}
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "stream",
+        "cluster rows as they come: JSON lines in, clusters and events out",
+        "Put rows into trees as they come. Reads JSON lines from standard input and answers on standard output; clusters keep "
+        "their ids for life. The first rows decide what the model leaves open.",
+        EXAMPLES,
+        run,
+    )
+    parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there; save to it every minute and at the end")
+    parser.add_argument("--first", type=int, metavar="N", default=200, help="rows that decide the model (default: %(default)s)")
+    parser.add_argument("--batch", type=int, metavar="N", default=500, help="most rows put in together (default: %(default)s)")
+    parser.add_argument(
+        "--whole-batches", action="store_true", help="wait until a batch is full: the same input then gives the same answers"
+    )
+    parser.add_argument("--max-nodes", type=int, metavar="N", default=100_000, help="bound of memory (default: %(default)s)")
+    parser.add_argument("--seed", type=int, metavar="N", default=0, help="decides the order within batches (default: %(default)s)")
+    group = parser.add_argument_group("reading objects")
+    group.add_argument("--columns", metavar="A,B,...", help="use these keys (default: all of the first object, sorted)")
+    group.add_argument("--drop", metavar="A,B,...", help="leave these keys out")
+    group.add_argument("--id", metavar="KEY", help="a key to repeat in the answer")
+    group.add_argument("--times", metavar="KEY", help="times or places of the rows, for a MixedNRM prior")
+    add_model_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, add, answer, save; until the input ends or somebody stops it."""
+    for name in ("first", "batch"):
+        if getattr(options, name) < 1:
+            raise ParameterError(f"--{name} {getattr(options, name)}: must be 1 or more.")
+    talk = _Talk(options, sys.stdout)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is as good as Ctrl-C
+    try:
+        for lines in _batches(sys.stdin, options, talk):
+            talk.answer(lines)
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped after {talk.told()}") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        talk.save()
+    print(f"hedgerow: {talk.told()}", file=sys.stderr)
+
+
+def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk) -> Iterator[list[tuple[int, str]]]:
+    """Numbered lines, as many together as are waiting; before there is a model, as many as shall decide it."""
+    waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(maxsize=4 * options.batch)
+
+    def read() -> None:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                waiting.put((number, line))
+        waiting.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    lines: list[tuple[int, str]] = []
+    while (item := waiting.get()) is not None:
+        lines.append(item)
+        full = len(lines) >= (options.batch if talk.started else options.first)
+        if full or (talk.started and not options.whole_batches and waiting.empty()):
+            yield lines
+            lines = []
+    if lines:
+        yield lines
+
+
+class _Talk:
+    """The stream, and what is said about it."""
+
+    def __init__(self, options: argparse.Namespace, out: TextIO) -> None:
+        self.options, self.out = options, out
+        self.columns = _listed(options.columns)
+        self.stream: TreeStream | None = None
+        self.bad = 0
+        self.saved = time.monotonic()
+        if options.state and Path(options.state).exists():
+            if options.prior or options.likelihood:
+                raise ParameterError(f"--state {options.state}: has its model already; --prior and --likelihood cannot change it.")
+            self.stream = TreeStream.load(options.state)
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a model."""
+        return self.stream is not None
+
+    def told(self) -> str:
+        """How things stand, in words."""
+        rows = 0 if self.stream is None else self.stream.n_seen
+        clusters = 0 if self.stream is None else self.stream.n_clusters
+        bad = f", {self.bad:,} lines could not be used" if self.bad else ""
+        state = f"; state saved in {self.options.state}" if self.options.state and self.stream is not None else ""
+        return f"{rows:,} rows in {clusters:,} clusters{bad}{state}"
+
+    def answer(self, lines: list[tuple[int, str]]) -> None:
+        """Put the rows of these lines in, and write their clusters and what happened."""
+        rows = []
+        for number, line in lines:
+            try:
+                rows.append((number, self._parse(line)))
+            except ParameterError as error:
+                self._refuse(number, error)
+        if rows:
+            self._add(rows)
+        self.out.flush()
+        if time.monotonic() - self.saved > SAVE_SECONDS:
+            self.save()
+
+    def save(self) -> None:
+        """Write the state, if one is kept."""
+        if self.options.state and self.stream is not None:
+            self.stream.save(self.options.state)
+        self.saved = time.monotonic()
+
+    def _add(self, rows: list[tuple[int, Any]]) -> None:
+        """Rows as one batch; if it is refused, one by one, so that only those to blame are left out."""
+        try:
+            X, times = self._table([row for _, row in rows])
+            stream = self._open(X) if self.stream is None else self.stream
+            before, seen = stream.n_seen, stream.n_events
+            clusters = stream.add(X, times)
+        except ParameterError as error:
+            if self.stream is None:  # the model does not suit the data: to go on would help nobody
+                raise
+            if len(rows) == 1:
+                return self._refuse(rows[0][0], error)
+            for row in rows:
+                self._add([row])
+            return
+        self.stream = stream
+        for place, ((_, row), cluster) in enumerate(zip(rows, clusters.tolist(), strict=True)):
+            named = {"id": row.get(self.options.id)} if self.options.id and isinstance(row, dict) else {}
+            self._write({"row": before + place} | named | {"cluster": cluster})
+        for event in stream.events_since(seen):
+            other = {"other": event.other} if event.other >= 0 else {}
+            self._write({"event": event.kind, "cluster": event.cluster} | other | {"size": event.size, "at": event.at})
+
+    def _open(self, X: Any) -> TreeStream:
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is for the answers
+            model = choose_model(Source(X), self.options.prior, self.options.likelihood)
+        return TreeStream(model, max_nodes=self.options.max_nodes, remember=False, seed=self.options.seed)
+
+    def _parse(self, line: str) -> Any:
+        """One line as a list of numbers, or as an object with the keys in use."""
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ParameterError(f"a line must be JSON. {error}") from error
+        if isinstance(row, list):
+            if not row or not all(_is_plain(entry) and not isinstance(entry, str) for entry in row):
+                raise ParameterError("a list must hold finite numbers, null where one is missing.")
+            return row
+        if not isinstance(row, dict):
+            raise ParameterError("a line must be a list of numbers or an object.")
+        apart = {self.options.id, self.options.times, *_listed(self.options.drop)}
+        if not self.columns:
+            self.columns = sorted(key for key in row if key not in apart)
+        for key in self.columns:
+            if key not in row or not _is_plain(row[key]):
+                raise ParameterError(f"an object must have a finite number, a text or null under {key!r}.")
+        return row
+
+    def _table(self, rows: list[Any]) -> tuple[Any, Any]:
+        """Rows as a table, and their times."""
+        if all(isinstance(row, list) for row in rows):
+            if len({len(row) for row in rows}) > 1:
+                raise ParameterError("lists must be of equal length.")
+            return np.array(rows, dtype=np.float64), None
+        if any(isinstance(row, list) for row in rows):
+            raise ParameterError("lines must be all lists or all objects.")
+        times = None
+        if self.options.times:
+            if any(self.options.times not in row for row in rows):
+                raise ParameterError(f"an object must have its time under {self.options.times!r}.")
+            times = np.array([row[self.options.times] for row in rows])
+        return Frame(list(self.columns), [_column([row[key] for row in rows]) for key in self.columns]), times
+
+    def _refuse(self, number: int, error: ParameterError) -> None:
+        self.bad += 1
+        self._write({"line": number, "error": str(error)})
+
+    def _write(self, told: dict[str, Any]) -> None:
+        self.out.write(json.dumps(told, ensure_ascii=False) + "\n")
+
+
+def _is_plain(entry: object) -> bool:
+    return entry is None or isinstance(entry, (bool, int, str)) or (isinstance(entry, float) and math.isfinite(entry))
+
+
+def _column(entries: list[Any]) -> Column:
+    """Numbers as numbers; anything else as it is, None where missing."""
+    if all(entry is None or (isinstance(entry, (int, float)) and not isinstance(entry, bool)) for entry in entries):
+        return Column(np.array([np.nan if entry is None else float(entry) for entry in entries]))
+    objects = np.empty(len(entries), dtype=object)
+    objects[:] = entries
+    return Column(objects)
+
+
+def _listed(text: str | None) -> list[str]:
+    return [] if not text else [name.strip() for name in text.split(",")]
