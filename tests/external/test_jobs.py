@@ -165,7 +165,8 @@ def test_ctrl_c_reaches_the_caller_only() -> None:
     os.killpg(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=120)
     kept, chains, draws, interrupted = out.splitlines()[-1].split()
-    assert (kept, chains, interrupted, process.returncode) == ("kept", "2", "True", 0)
+    assert (kept, interrupted, process.returncode) == ("kept", "True", 0)
+    assert chains in ("1", "2")  # one, where the other had come less than half as far
     assert 0 < int(draws) < 10**6
 
 
