@@ -30,7 +30,7 @@ maximum_signature_line_length = 90
 suppress_warnings = ["ref.python"]  # a type such as (n,) is no link to something called n
 napoleon_google_docstring = False
 napoleon_use_param = False  # types are words here, not names to link
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # keeps the underscore of labels_
 
 
 def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -62,6 +62,12 @@ def _escape(line: str) -> str:
     return "`".join(parts)
 
 
+def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator; None leaves the choice to Sphinx."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
 def setup(app: Any) -> None:
     """Tell Sphinx; before napoleon reads the docstrings."""
+    app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", prepare, priority=400)
