@@ -101,7 +101,7 @@ def tell_findings(post: Posterior, loss: Loss = "vi") -> None:
     lead, sentences = findings(post, post.point_estimate(loss))
     say(lead)
     for sentence in sentences:
-        say(f"- {sentence.text[0].upper()}{sentence.text[1:]}")
+        say(f"- {sentence.text}")
     if int(np.bincount(post.n_clusters.ravel()).argmax()) > post.point_estimate(loss).n_clusters:
         say("- Single draws often set a few rows apart; the clusters counted above are what the draws agree on.")
 

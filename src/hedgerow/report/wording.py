@@ -106,7 +106,7 @@ def _how_firm(uncertainty: np.ndarray) -> Sentence:
         return Sentence("Every point sits firmly in its cluster.")
     firm = _percent(1.0 - doubtful)
     return Sentence(
-        f"{firm} of the points sit firmly in their cluster, {_percent(doubtful)} could well be elsewhere."
+        f"{firm[0].upper()}{firm[1:]} of the points sit firmly in their cluster, {_percent(doubtful)} could well be elsewhere."
     )
 
 
