@@ -12,6 +12,7 @@ from importlib.metadata import version as _version
 
 from hedgerow import data
 from hedgerow.errors import MissingExtraError, ParameterError
+from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClusterer, IncrementalBHC
 from hedgerow.kernels import (
     Gibbs,
     Kernel,
@@ -39,7 +40,7 @@ from hedgerow.likelihoods import (
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
-from hedgerow.sampling import sample
+from hedgerow.sampling import Checkpoint, resume, sample
 from hedgerow.trees import Forest, bhc, ibhc
 
 __version__ = _version("hedgerow")
@@ -48,15 +49,19 @@ __all__ = [
     "DP",
     "NGG",
     "NIG",
+    "BayesianHierarchicalClustering",
     "Bernoulli",
     "Beta",
     "Categorical",
+    "Checkpoint",
     "Custom",
     "Forest",
     "Gamma",
     "GaussianDiagonal",
     "GaussianWishart",
     "Gibbs",
+    "HedgerowClusterer",
+    "IncrementalBHC",
     "Kernel",
     "Likelihood",
     "MissingExtraError",
@@ -83,6 +88,7 @@ __all__ = [
     "likelihood_for",
     "load",
     "mix",
+    "resume",
     "sample",
     "smc",
 ]
