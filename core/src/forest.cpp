@@ -10,6 +10,8 @@ namespace hedgerow {
 namespace {
 // Below this log d a split of the node changes no printed digit of anything.
 constexpr double kBeyondNotice = -40.0;
+// Stands for log 0, of sets that no basis measure reaches: far below everything, and sums with it keep their digits.
+constexpr double kImpossible = -1e9;
 
 // Eight running maxima first, so that no step waits for the one before it.
 int index_of_largest(const double* x, int k) {
@@ -90,11 +92,11 @@ double Forest::mixed_weight(Ref a, Ref b) const {
   const double* qa = log_q(a);
   const double* qb = log_q(b);
   for (int r = 0; r < R_; ++r) sum[r] = qa[r] + qb[r];
-  return measure_.log_weight(m, sum);
+  return std::max(measure_.log_weight(m, sum), kImpossible);
 }
 
 void Forest::set_weight(int c) {
-  if (!plain_) weight_[c] = measure_.log_weight(inner_[c].size, log_q(c));
+  if (!plain_) weight_[c] = std::max(measure_.log_weight(inner_[c].size, log_q(c)), kImpossible);
 }
 
 double Forest::joint(Ref a, Ref x) {
@@ -250,8 +252,9 @@ Ref Forest::take_out(int row) {
     --node.size;
     node.log_like = nodes_->log_marginal(c);
     if (!plain_) {
-      const double* q = log_q(~row);
-      for (int r = 0; r < R_; ++r) log_q_[static_cast<std::size_t>(c) * R_ + r] -= q[r];
+      const double* ql = log_q(node.left);  // summed anew: log 0 cannot be taken away again
+      const double* qr = log_q(node.right);
+      for (int r = 0; r < R_; ++r) log_q_[static_cast<std::size_t>(c) * R_ + r] = ql[r] + qr[r];
       set_weight(c);
     }
     refresh_slack(c);
@@ -397,7 +400,11 @@ bool Forest::stays(int row) {
     weight_step = measure_.log_kappa(m) - measure_.log_kappa(m - 1);
   } else {
     std::vector<double> without(log_q(root), log_q(root) + R_);
-    for (int r = 0; r < R_; ++r) without[r] -= measure_.lq(group(row), r);
+    for (int r = 0; r < R_; ++r) {
+      const double q = measure_.lq(group(row), r);
+      if (q == -kInf) return false;  // log 0 cannot be taken away again: look properly
+      without[r] -= q;
+    }
     weight_step = weight(root) - measure_.log_weight(m - 1, without.data());
   }
   const double here = weight_step - slack(root) + nodes_->log_predictive_without(row, root);
@@ -603,6 +610,19 @@ void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std:
   roots_.clear();
   tags_.clear();
   for (std::size_t k = 0; k < roots.size(); ++k) add_root(roots[k], tags[k]);
+}
+
+bool Forest::consistent() {
+  auto alike = [](double a, double b) { return std::abs(a - b) <= 1e-6 * (1.0 + std::abs(a)); };
+  for (int c = kScratch; c < static_cast<int>(inner_.size()); ++c) {
+    if (inner_[c].size == 0) continue;
+    if (!alike(nodes_->log_marginal(c), inner_[c].log_like)) return false;
+    if (!splittable(c)) continue;
+    fill(0, inner_[c].left);
+    put(0, inner_[c].right);
+    if (!alike(nodes_->log_marginal(0), inner_[c].log_like)) return false;
+  }
+  return true;
 }
 
 void Forest::resync_roots() {

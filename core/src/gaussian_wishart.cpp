@@ -123,7 +123,10 @@ class GaussianWishartStatistics final : public Statistics {
   }
 
   void unpack(int slot, const double* data, std::size_t size) override {
-    if (size != static_cast<std::size_t>(record_size()) + 1) throw std::invalid_argument("packed statistics of another shape");
+    const double most = 2147483647.0;
+    bool good = size == static_cast<std::size_t>(record_size()) + 1 && data[0] >= 0.0 && data[0] <= most;
+    for (std::size_t i = 0; good && i < size; ++i) good = std::isfinite(data[i]);
+    if (!good || !(data[size - 1] >= 0.0 && data[size - 1] <= most)) throw std::invalid_argument("packed statistics of another shape");
     std::memcpy(record(slot), data, sizeof(double) * record_size());
     age_[slot] = static_cast<int>(data[record_size()]);
     touch(slot);

@@ -45,10 +45,12 @@ class CellSource : public Statistics {
   }
 
   void unpack(int slot, const double* data, std::size_t size) override {
-    if (size < 3 || size % 2 == 0) throw std::invalid_argument("packed statistics of another shape");
+    if (size < 3 || size % 2 == 0 || !(data[0] >= 0.0 && data[0] <= kMostTokens)) throw std::invalid_argument("packed statistics of another shape");
     loaded_.clear();
     for (std::size_t i = 3; i < size; i += 2) {
-      if (!(data[i] >= 0.0 && data[i] < f_.columns())) throw std::invalid_argument("packed statistics of another shape");
+      const bool good = data[i] >= 0.0 && data[i] < f_.columns() && data[i + 1] >= 0.0 && data[i + 1] <= kMostTokens &&
+                        (i == 3 || data[i - 2] < data[i]);
+      if (!good) throw std::invalid_argument("packed statistics of another shape");
       loaded_.push_back({static_cast<std::int32_t>(data[i]), static_cast<std::int32_t>(data[i + 1])});
     }
     fill(slot, loaded_, {data[0], data[1], data[2]});

@@ -49,7 +49,9 @@ class PoissonStatistics final : public Statistics {
   void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + width_); }
 
   void unpack(int slot, const double* data, std::size_t size) override {
-    if (size != static_cast<std::size_t>(width_)) throw std::invalid_argument("packed statistics of another shape");
+    bool good = size == static_cast<std::size_t>(width_);
+    for (std::size_t i = 0; good && i < size; ++i) good = data[i] >= 0.0 && data[i] <= 9e15;
+    if (!good) throw std::invalid_argument("packed statistics of another shape");
     std::copy_n(data, width_, record(slot));
     touch(slot);
   }

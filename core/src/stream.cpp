@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "hedgerow/aligned.hpp"
+#include "hedgerow/builder.hpp"
 #include "simd.hpp"
 
 namespace hedgerow {
@@ -83,7 +84,7 @@ void Stream::count_in(const std::vector<int>& order, int begin, int end, const s
     for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure_.lq(t, static_cast<int>(r));
   }
   measure_.set_group_sizes(group_sizes_);
-  if (seen_ == 0) measure_.update_u(rng_, {end - begin}, log_q);
+  if (seen_ == 0) first_guess(measure_, rng_, end - begin, log_q, groups.empty() ? 0 : groups[order[begin]]);
   else if (!measure_.trivial_q()) forest_.refresh(true);
 }
 

@@ -10,6 +10,11 @@ void need(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
+const std::vector<int>& fitting(const std::vector<int>& sizes, const Prior& prior) {
+  need(static_cast<int>(sizes.size()) == prior.groups, "every group has a size");
+  return sizes;
+}
+
 }  // namespace
 
 StreamState Stream::state() {
@@ -67,7 +72,7 @@ StreamState Stream::state() {
 Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, StreamOptions options, const StreamState& s)
     : likelihood_(std::move(likelihood)),
       options_(options),
-      measure_(prior, s.group_sizes),
+      measure_(prior, fitting(s.group_sizes, prior)),
       forest_(*likelihood_, measure_, {}),
       inserter_(forest_, InsertOptions{}, this),
       group_sizes_(s.group_sizes) {
@@ -146,6 +151,11 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
     events_.push_back({s.event_at[i], s.event_kind[i], s.event_cluster[i], s.event_other[i], s.event_size[i]});
   need(static_cast<int>(s.log_u.size()) == measure_.groups() && static_cast<int>(s.alpha.size()) == measure_.bases(),
        "u and alpha must fit the prior");
+  for (double v : s.log_u) need(std::isfinite(v), "u must be finite");
+  for (double v : s.alpha) need(v > 0.0 && std::isfinite(v), "alpha must be above 0");
+  need(s.sigma >= 0.0 && s.sigma < 1.0 && s.tau >= 0.0 && std::isfinite(s.tau) && s.theta >= 0.0 && std::isfinite(s.theta),
+       "hyper-parameters must lie in their ranges");
+  for (double v : s.log_q) need(v < kInf, "mixing sums must be finite or minus infinity");
   measure_.set(s.log_u.data(), s.alpha.data(), s.sigma, s.tau, s.theta);
 
   for (int row = 0; row < rows; ++row) forest_.set_group(row, s.groups[row]);
@@ -160,6 +170,7 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
     forest_.statistics().unpack(c, s.packed.data() + s.packed_start[c], static_cast<std::size_t>(s.packed_start[c + 1] - s.packed_start[c]));
   }
   forest_.restore(std::move(inner), s.free_nodes, s.log_q, s.roots, s.tags);
+  need(forest_.consistent(), "statistics must be those of the trees");
   inserter_.compared() = s.compared;
   row_point_ = s.row_point;
   free_rows_ = s.free_rows;

@@ -6,6 +6,11 @@
 
 namespace hedgerow {
 
+// A first u (and α where it has no other start), before there is a partition to draw it from: of several draws given one
+// cluster, the one that makes new clusters least likely. A start the other way feeds on itself: rows stay alone because u is
+// high, and u stays high because they are alone.
+void first_guess(Measure& measure, Rng& rng, int n, const std::vector<double>& log_q, int group);
+
 class TreeBuilder {
  public:
   TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
@@ -15,12 +20,13 @@ class TreeBuilder {
   // so a balanced build takes all of them out and in again whenever their number has doubled.
   void grow_greedily();
   void grow_incrementally(std::vector<int> order, InsertOptions options);
-  // Every row of the forest out and in again.
+  // Every row of the forest out and in again. With connectivity all is built anew instead: what is left of a set when a row
+  // leaves it need not hang together.
   void revise(std::vector<int> order, InsertOptions options);
   // The roots of the forest joined, past d = 1, into one tree; with connectivity, as far as they touch.
   void join_roots() { bhc(forest_, true); }
 
-  // Fresh u and hyper-parameters given the partition at the roots (before the first tree: given one cluster).
+  // Fresh u and hyper-parameters given the partition at the roots; before the first tree, a first guess of u.
   void resample(bool u, bool hyper);
 
   Forest& forest() { return forest_; }

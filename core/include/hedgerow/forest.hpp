@@ -158,6 +158,8 @@ class Forest {
   void restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std::vector<double> log_q, const std::vector<Ref>& roots,
                const std::vector<int>& tags);
   void resync_roots();
+  // Whether every node's statistics are those of its children together, as far as log p(X_c) can tell.
+  bool consistent();
   static constexpr int kScratch = 2;  // slots 0 and 1 never hold a node
 
  private:

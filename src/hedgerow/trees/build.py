@@ -82,7 +82,8 @@ def ibhc(
     ----------
     passes : int
         Passes over the rows in random order; u and the sampled hyper-parameters are drawn anew in between. The first pass puts
-        rows in and looks at all of them again whenever their number has doubled; the others take every row out and in again.
+        rows in and looks at all of them again whenever their number has doubled; the others take every row out and in again (with
+        `connectivity`, where that could tear sets apart, every pass builds anew).
     repair : {"reinsert", "bhc"}
         What becomes of the pieces of a cut tree: inserted again at once (2015), or kept as roots and joined greedily at the end
         of the pass (2014).
