@@ -1,0 +1,1 @@
+"""Applications built on the public API: whole tasks, from files to files."""

@@ -1,0 +1,160 @@
+"""segment(): a clip in, its segments out, one chunk in memory at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from hedgerow.apps.video.frames import Frame, in_chunks, open_frames, shrink
+from hedgerow.apps.video.progress import ChunkUpdate, open_frame_progress
+from hedgerow.apps.video.result import Segmentation
+from hedgerow.apps.video.segmenter import Segmenter
+from hedgerow.apps.video.store import LabelStore
+from hedgerow.apps.video.supervoxels import SupervoxelSettings, find_supervoxels
+from hedgerow.errors import require
+from hedgerow.likelihoods import Multinomial
+from hedgerow.mixture import Mixture
+from hedgerow.priors import NGG, MixedNRM, Prior
+
+__all__ = ["default_prior", "segment"]
+
+OWNER = "segment"
+
+
+def default_prior() -> MixedNRM:
+    """The prior of AISTATS 2014: an NGG measure at every chunk, shared with its neighbours."""
+    return MixedNRM(NGG(alpha=1.0, sigma=0.3, tau=1e-3), decay=0.2)
+
+
+def segment(
+    source: Any,
+    *,
+    beta: float = 0.5,
+    prior: Prior | None = None,
+    chunk: int = 10,
+    supervoxels: SupervoxelSettings | None = None,
+    longest_side: int | None = 320,
+    seed: int = 0,
+    progress: bool | None = None,
+    callbacks: Iterable[Callable[[ChunkUpdate], object]] = (),
+) -> Segmentation:
+    """Divide a clip into segments that keep their identity through time.
+
+    Works online: a chunk of frames is divided into supervoxels, these are clustered by colour together with the segments
+    that reach the chunk, and what a frame was given is never taken back. See `hedgerow.apps.video.segmenter`.
+
+    Parameters
+    ----------
+    source : path, array or iterable of frames
+        A video file, a folder or zip file of pictures, an array (frames, rows, columns[, channels]), or frames.
+    beta : number above 0
+        The Dirichlet parameter of the colour histograms: larger values give fewer segments. The result's hierarchy goes
+        on to any coarser division, so choose beta for the finest one wanted.
+    prior : Prior, optional
+        `MixedNRM` over chunks by default; any other prior sees no time.
+    chunk : int
+        Frames per chunk.
+    supervoxels : SupervoxelSettings, optional
+        How finely a chunk is divided before clustering.
+    longest_side : int or None
+        Larger frames are reduced to this many pixels, and outlines are drawn back in full size. None keeps every pixel.
+    seed : int
+        Decides every random choice: the same seed gives the same segments.
+    progress : bool, optional
+        A bar with the time left, on the error stream. By default if that is a terminal.
+    callbacks : callables
+        Called with a `ChunkUpdate` after every chunk.
+
+    >>> import numpy as np
+    >>> clip = np.zeros((12, 40, 60, 3), np.uint8)
+    >>> clip[:, :, 30:] = [250, 80, 20]
+    >>> segment(clip, progress=False).labels(2)[11, 20, [0, 29, 30, 59]].tolist()
+    [0, 0, 1, 1]
+    """
+    for name, value in (("chunk", chunk), ("seed", seed)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        require(whole and value >= (name == "chunk"), OWNER, name, value, "be a whole number, not too small")
+    good = longest_side is None or (isinstance(longest_side, int | np.integer) and longest_side >= 8)
+    require(good, OWNER, "longest_side", longest_side, "be a whole number of pixels from 8 up, or None")
+    settings = supervoxels if supervoxels is not None else SupervoxelSettings()
+    require(isinstance(settings, SupervoxelSettings), OWNER, "supervoxels", settings, "be SupervoxelSettings")
+    model = Mixture(default_prior() if prior is None else prior, Multinomial(beta))
+    listeners = tuple(callbacks)
+    frames = open_frames(source)
+    sizes: list[tuple[int, int]] = []
+    segmenter = Segmenter(model, int(seed))
+    clock = _Clock()
+    store: LabelStore | None = None
+    with open_frame_progress(progress, frames.count) as bar:
+        for pictures in clock.reading(in_chunks(_shrunk(frames, longest_side, sizes), int(chunk))):
+            with clock.step("supervoxels"):
+                pieces = find_supervoxels(pictures, settings)
+            with clock.step("clustering"):
+                labels = segmenter.push(pieces)
+            if store is None:
+                store = LabelStore(*labels.shape[1:])
+            store.append(labels)
+            update = ChunkUpdate(store.n_frames, frames.count, segmenter.n_segments, clock.elapsed)
+            bar.show(update)
+            for listener in listeners:
+                listener(update)
+    assert store is not None, "a source without frames is refused when it is read"
+    with clock.step("hierarchy"):
+        hierarchy = segmenter.hierarchy()
+    record = {
+        "source": frames.name,
+        "beta": float(beta),
+        "chunk": int(chunk),
+        "seed": int(seed),
+        "supervoxels": asdict(settings),
+        "seconds": clock.seconds,
+    }
+    return Segmentation(store, segmenter.sums, hierarchy, sizes[0], frames.rate, record)
+
+
+def _shrunk(frames: Iterable[Frame], longest: int | None, sizes: list[tuple[int, int]]) -> Iterator[Frame]:
+    """Frames in working size; the first one's full size goes to `sizes`."""
+    for frame in frames:
+        if not sizes:
+            sizes.append((frame.shape[0], frame.shape[1]))
+        yield shrink(frame, longest)
+
+
+class _Clock:
+    """Where the time went, in seconds by step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._start = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self._start
+
+    def step(self, name: str) -> _Step:
+        return _Step(self, name)
+
+    def reading(self, chunks: Iterator[Frame]) -> Iterator[Frame]:
+        """Pass the chunks on, counting the time it takes to get them."""
+        while True:
+            with self.step("reading"):
+                chunk = next(chunks, None)
+            if chunk is None:
+                return
+            yield chunk
+
+
+class _Step:
+    def __init__(self, clock: _Clock, name: str) -> None:
+        self._clock, self._name = clock, name
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        spent = time.perf_counter() - self._start
+        self._clock.seconds[self._name] = self._clock.seconds.get(self._name, 0.0) + spent

@@ -1,0 +1,202 @@
+"""The online segmenter: chunk by chunk, supervoxels are clustered together with the segments that were there before.
+
+Segments are clusters of a mixture over chunks (Lee & Choi, AISTATS 2014, section 4.2): chunk t is group t of a
+`MixedNRM`, a row is the colour histogram of a supervoxel, x ~ Multinomial(theta), theta ~ Dirichlet(beta), and only
+sets that touch may be joined (eq. 37). Incremental BHC runs on the supervoxels of the new chunk and on the earlier
+segments that reach its first frame, each as one row that pools its histograms.
+
+What has been said stays said: a cluster with one earlier segment extends it, a cluster without one is a new
+segment, and a cluster with several is divided among them along its tree, since earlier segments never merge
+afterwards (the hierarchy over segments will join them at once). So labels of a chunk are final when the chunk is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hedgerow.apps.video.hierarchy import LARGEST_TOTAL, Hierarchy, join_segments
+from hedgerow.apps.video.supervoxels import BINS, Supervoxels, seam_contacts
+from hedgerow.mixture import Mixture
+from hedgerow.priors import MixedNRM
+from hedgerow.trees import Forest, ibhc
+
+__all__ = ["SegmentSums", "Segmenter"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class SegmentSums:
+    """Sums over the voxels of every segment, one row each."""
+
+    counts: Ints
+    """(n, 60) colour histograms"""
+    voxels: Ints
+    colours: Floats
+    """(n, 3) of R, G, B"""
+    places: Floats
+    """(n, 2) of row and column"""
+
+    @classmethod
+    def empty(cls) -> SegmentSums:
+        """No segments yet."""
+        return cls(np.zeros((0, BINS), np.int64), np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 2)))
+
+    def add(self, labels: Ints, pieces: Supervoxels, n: int) -> None:
+        """Add supervoxels to the segments that `labels` says, of which there are n now."""
+        more = n - len(self.voxels)
+        for name, part in (
+            ("counts", pieces.counts),
+            ("voxels", pieces.sizes),
+            ("colours", pieces.colour_sums),
+            ("places", pieces.place_sums),
+        ):
+            old = getattr(self, name)
+            grown = np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)])
+            np.add.at(grown, labels, part)
+            setattr(self, name, grown)
+
+
+class Segmenter:
+    """Takes the supervoxels of one chunk after the other and names their segments.
+
+    Parameters
+    ----------
+    model : Mixture
+        A prior (a `MixedNRM` sees each chunk as a group) and a likelihood of histograms.
+    seed : int
+        Decides the order in which rows are inserted, and the auxiliary variables of the prior.
+    """
+
+    def __init__(self, model: Mixture, seed: int = 0) -> None:
+        self.model = model
+        self.seed = seed
+        self.n_segments = 0
+        self.sums = SegmentSums.empty()
+        self._chunk = 0
+        self._last_frame: npt.NDArray[np.int32] | None = None
+        self._touching = sparse.csr_array((0, 0), dtype=np.int8)
+
+    def push(self, pieces: Supervoxels) -> npt.NDArray[np.int32]:
+        """Labels (frames, rows, columns) of the next chunk, numbered on from the segments so far."""
+        earlier, connectivity = self._connect(pieces)
+        k, n = len(earlier), len(earlier) + pieces.n
+        histograms = np.concatenate([self._remembered(earlier), pieces.counts])
+        times = np.full(n, self._chunk)
+        times[:k] -= 1
+        forest = ibhc(
+            self.model,
+            sparse.csr_array(histograms),
+            passes=1,
+            repair="bhc",
+            connectivity=connectivity,
+            times=times if isinstance(self.model.prior, MixedNRM) else None,
+            seed=int(np.random.SeedSequence((self.seed, self._chunk)).generate_state(1)[0]),
+        )
+        clusters = divide(forest, k, connectivity)
+        names = self._name(clusters, earlier)
+        self._note_contacts(names, connectivity)
+        self.sums.add(names[k:], pieces, self.n_segments)
+        labels = names[k:].astype(np.int32)[pieces.labels]
+        self._last_frame = labels[-1]
+        self._chunk += 1
+        return labels
+
+    def hierarchy(self) -> Hierarchy:
+        """The tree over all segments so far."""
+        return join_segments(self.model, self.sums.counts, self._touching)
+
+    def _connect(self, pieces: Supervoxels) -> tuple[Ints, sparse.csr_array]:
+        """The earlier segments that reach the chunk, and which rows touch: those segments first, then supervoxels."""
+        inside = pieces.contacts.tocoo()
+        if self._last_frame is None:
+            return np.zeros(0, np.int64), sparse.csr_array(inside)
+        segment, piece, faces = seam_contacts(self._last_frame, pieces.labels[0])
+        earlier, row = np.unique(segment, return_inverse=True)
+        k = len(earlier)
+        size = k + pieces.n
+        rows = np.concatenate([inside.row + k, row, piece + k])
+        columns = np.concatenate([inside.col + k, piece + k, row])
+        shared = np.concatenate([inside.data, faces, faces])
+        return earlier, sparse.coo_array((shared, (rows, columns)), shape=(size, size)).tocsr()
+
+    def _remembered(self, earlier: Ints) -> Ints:
+        """Their histograms; scaled down where a long clip has brought more counts than the core can hold."""
+        counts = self.sums.counts[earlier]
+        total = float(counts.sum())
+        return counts if total <= LARGEST_TOTAL else np.ceil(counts * (LARGEST_TOTAL / total)).astype(np.int64)
+
+    def _name(self, clusters: Ints, earlier: Ints) -> Ints:
+        """The segment of every row: that of the earlier one in its cluster, or the next free number."""
+        numbers, cluster = np.unique(clusters, return_inverse=True)
+        names = np.full(len(numbers), -1, dtype=np.int64)
+        names[cluster[: len(earlier)]] = earlier
+        new = np.flatnonzero(names < 0)
+        first_row = np.full(len(numbers), len(clusters))
+        np.minimum.at(first_row, cluster, np.arange(len(clusters)))
+        names[new[np.argsort(first_row[new])]] = self.n_segments + np.arange(len(new))
+        self.n_segments += len(new)
+        return names[cluster]
+
+    def _note_contacts(self, names: Ints, connectivity: sparse.csr_array) -> None:
+        """Keep which segments touch, for the hierarchy."""
+        pairs = connectivity.tocoo()
+        row, column = names[pairs.row], names[pairs.col]
+        apart = row != column
+        n = self.n_segments
+        new = sparse.coo_array((np.ones(apart.sum(), np.int8), (row[apart], column[apart])), shape=(n, n)).tocsr()
+        self._touching.resize((n, n))
+        self._touching = sparse.csr_array(self._touching + new, dtype=bool).astype(np.int8)
+
+
+def divide(forest: Forest, k: int, contacts: sparse.csr_array) -> Ints:
+    """A cluster for every row such that no cluster holds two of the first k rows.
+
+    Trees with at most one of them stay whole. Others are cut at every node above two of them; a subtree that this
+    leaves with none goes to the part of the same tree with which it shares the most faces.
+    """
+    n = forest.n
+    top, root, held = _cut_between(forest, k)
+    part = top[:n].copy()
+    loose = (held[part] == 0) & (held[root[:n]] > 1)
+    pairs = contacts.tocoo()
+    same_tree = root[pairs.row] == root[pairs.col]
+    row, column, faces = pairs.row[same_tree], pairs.col[same_tree], pairs.data[same_tree]
+    while loose.any():
+        edge = loose[row] & ~loose[column]
+        if not edge.any():  # the rest touches nothing that has a name: it stays apart as new clusters
+            break
+        size = len(forest.left)
+        keys, which = np.unique(part[row[edge]] * size + part[column[edge]], return_inverse=True)
+        shared = np.bincount(which, faces[edge])
+        piece, target = keys // size, keys % size
+        order = np.lexsort((-shared, piece))
+        best = order[np.unique(piece[order], return_index=True)[1]]
+        goes_to = np.full(size, -1, dtype=np.int64)
+        goes_to[piece[best]] = target[best]
+        moved = loose & (goes_to[part] >= 0)
+        part[moved] = goes_to[part[moved]]
+        loose &= ~moved
+    return part
+
+
+def _cut_between(forest: Forest, k: int) -> tuple[Ints, Ints, Ints]:
+    """For every node: the top of its part after cutting, its root, and how many of the first k rows it holds."""
+    left, right, parent = forest.left.tolist(), forest.right.tolist(), forest.parent.tolist()
+    size, n = len(left), forest.n
+    held = [1 if node < k else 0 for node in range(size)]
+    for node in range(n, size):
+        held[node] = held[left[node]] + held[right[node]]
+    top, root = list(range(size)), list(range(size))
+    for node in range(size - 1, -1, -1):
+        above = parent[node]
+        if above >= 0:
+            root[node] = root[above]
+            if held[above] <= 1:
+                top[node] = top[above]
+    return np.array(top), np.array(root), np.array(held)

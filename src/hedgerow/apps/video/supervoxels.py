@@ -1,0 +1,206 @@
+"""Supervoxels of one chunk of video: connected pieces of space and time, their colours, and which of them touch.
+
+SLIC (Achanta et al. 2012) groups voxels by colour and place. Its groups need not be connected, so each is taken
+apart into connected pieces, and pieces too small to say anything join the touching piece of nearest colour.
+(SLIC's usual clean-up hands them to any neighbour, and blurs the very edges that SLIC has found: on Chen's
+sequences it costs 0.1 of explained variation.) A supervoxel is described by the histogram of its L*, a* and b*
+values, 20 bins each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from hedgerow.apps.video.colour import to_lab
+from hedgerow.errors import need_extra, require
+
+__all__ = ["BINS", "SupervoxelSettings", "Supervoxels", "find_supervoxels", "seam_contacts"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Lab = npt.NDArray[np.float32]
+
+#: Bins of a histogram: 20 for each of L*, a*, b*.
+BINS = 60
+_BINS_EACH = 20
+#: What the bins of a channel span; colours beyond go to the last bin. Video rarely leaves this part of LAB.
+_SPANS = ((0.0, 100.0), (-60.0, 60.0), (-60.0, 60.0))
+
+
+@dataclass(frozen=True)
+class SupervoxelSettings:
+    """How finely a chunk is divided.
+
+    Parameters
+    ----------
+    number : int
+        Tubes that SLIC starts from in a chunk.
+    compactness : float
+        Weight of place against colour, in units of LAB colour difference. Low values follow edges closely.
+    time_spacing : float
+        Length of one frame of time in pixels. Below 1, supervoxels last longer and stay smaller in the frame.
+    smallest : float
+        Pieces below this share of the mean size of a tube join a neighbour.
+    """
+
+    number: int = 1000
+    compactness: float = 5.0
+    time_spacing: float = 1.0
+    smallest: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Check every setting."""
+        owner = "SupervoxelSettings"
+        whole = isinstance(self.number, int | np.integer) and not isinstance(self.number, bool)
+        require(whole and self.number >= 1, owner, "number", self.number, "be a whole number, 1 or more")
+        for name in ("compactness", "time_spacing"):
+            value = getattr(self, name)
+            require(bool(np.isfinite(value)) and value > 0, owner, name, value, "be a finite number above 0")
+        require(0 <= self.smallest <= 1, owner, "smallest", self.smallest, "lie in [0, 1]")
+
+
+@dataclass(frozen=True)
+class Supervoxels:
+    """The supervoxels of a chunk, numbered 0..n-1."""
+
+    labels: npt.NDArray[np.int32]
+    """(frames, rows, columns)"""
+    counts: npt.NDArray[np.int64]
+    """(n, 60) colour histograms; a row sums to three times the size."""
+    contacts: sparse.csr_array
+    """(n, n) symmetric: the number of faces between voxels of the two."""
+    colour_sums: Floats
+    """(n, 3) sums of R, G, B."""
+    place_sums: Floats
+    """(n, 2) sums of row and column."""
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.counts)
+
+    @property
+    def sizes(self) -> Ints:
+        """Voxels of each."""
+        return np.asarray(self.counts[:, :_BINS_EACH].sum(axis=1), dtype=np.int64)
+
+
+def find_supervoxels(frames: npt.NDArray[np.uint8], settings: SupervoxelSettings) -> Supervoxels:
+    """Divide a chunk of RGB frames (frames, rows, columns, 3)."""
+    lab = to_lab(frames)
+    labels, contacts = _tidy(_slic(lab, settings), lab, settings)
+    flat, n = labels.reshape(-1), contacts.shape[0]
+    rows, columns = np.meshgrid(*(np.arange(k, dtype=np.float64) for k in labels.shape[1:]), indexing="ij")
+    place = [np.broadcast_to(axis, labels.shape).reshape(-1) for axis in (rows, columns)]
+    return Supervoxels(
+        labels=labels.astype(np.int32),
+        counts=_histograms(lab, flat, n),
+        contacts=contacts,
+        colour_sums=np.stack([np.bincount(flat, frames[..., k].reshape(-1), n) for k in range(3)], axis=1),
+        place_sums=np.stack([np.bincount(flat, axis, n) for axis in place], axis=1),
+    )
+
+
+def seam_contacts(
+    before: npt.NDArray[np.integer], after: npt.NDArray[np.integer]
+) -> tuple[Ints, Ints, Ints]:
+    """Pairs (label before, label after) that meet where the last frame of one chunk faces the next chunk's first.
+
+    Returns both labels of every pair and the number of faces they share.
+    """
+    width = int(after.max()) + 1
+    keys, faces = np.unique(before.astype(np.int64).reshape(-1) * width + after.reshape(-1), return_counts=True)
+    return keys // width, keys % width, faces
+
+
+def _slic(lab: Lab, settings: SupervoxelSettings) -> Ints:
+    """SLIC's groups, not yet connected."""
+    segmentation = need_extra("skimage.segmentation", "video")
+    # The library stretches every image to [0, 1] first; dividing by the same range keeps compactness in LAB units,
+    # or a dim chunk would be cut differently from a bright one.
+    span = float(lab.max() - lab.min())
+    groups = segmentation.slic(
+        lab,
+        n_segments=max(1, min(settings.number, lab[..., 0].size)),
+        compactness=settings.compactness / span if span > 0 else settings.compactness,
+        spacing=(settings.time_spacing, 1.0, 1.0),
+        convert2lab=False,
+        enforce_connectivity=False,
+        channel_axis=-1,
+        start_label=0,
+    )
+    return np.asarray(groups, dtype=np.int64)
+
+
+def _tidy(groups: Ints, lab: Lab, settings: SupervoxelSettings) -> tuple[Ints, sparse.csr_array]:
+    """Connected pieces of at least the smallest size, and the faces between them."""
+    pieces = np.asarray(need_extra("skimage.measure", "video").label(groups, background=-1, connectivity=1)) - 1
+    n = int(pieces.max()) + 1
+    flat = pieces.reshape(-1)
+    sizes = np.bincount(flat, minlength=n)
+    colours = np.stack([np.bincount(flat, lab[..., k].reshape(-1), n) for k in range(3)], axis=1)
+    contacts = _face_contacts(pieces, n)
+    smallest = settings.smallest * pieces.size / max(1, min(settings.number, pieces.size))
+    owner = np.arange(n)
+    while len(sizes) > 1 and (small := sizes < smallest).any():
+        joined = _join_small(small, colours / sizes[:, None], contacts)
+        k = int(joined.max()) + 1
+        sizes = np.bincount(joined, sizes, k).astype(np.int64)
+        colours = np.stack([np.bincount(joined, colours[:, c], k) for c in range(3)], axis=1)
+        contacts = _contract(contacts, joined, k)
+        owner = joined[owner]
+    return np.asarray(owner[pieces]), contacts
+
+
+def _join_small(small: npt.NDArray[np.bool_], means: Floats, contacts: sparse.csr_array) -> Ints:
+    """Every small piece joins the neighbour of nearest colour; returns the new numbers, in the old order."""
+    n = len(small)
+    piece = np.flatnonzero(small)
+    rows = contacts[piece]
+    lengths = np.diff(rows.indptr)
+    apart = ((np.repeat(means[piece], lengths, axis=0) - means[rows.indices]) ** 2).sum(axis=1)
+    # A volume is connected, so every piece has a neighbour and no row is empty.
+    nearest = np.flatnonzero(apart == np.repeat(np.minimum.reduceat(apart, rows.indptr[:-1]), lengths))
+    which = np.repeat(np.arange(len(piece)), lengths)[nearest]
+    best = rows.indices[nearest[np.flatnonzero(np.diff(which, prepend=-1))]]
+    links = sparse.coo_array((np.ones(len(best)), (piece, best)), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
+
+
+def _face_contacts(labels: Ints, n: int) -> sparse.csr_array:
+    """How many faces every two labels share in a volume."""
+    keys = []
+    for axis in range(3):
+        a = np.moveaxis(labels, axis, 0)
+        differ = a[1:] != a[:-1]
+        keys.append(a[1:][differ] * n + a[:-1][differ])
+    return _symmetric(np.concatenate(keys), n)
+
+
+def _symmetric(keys: Ints, n: int) -> sparse.csr_array:
+    one_way = sparse.coo_array((np.ones(len(keys), dtype=np.int64), (keys // n, keys % n)), shape=(n, n)).tocsr()
+    return sparse.csr_array(one_way + one_way.T)
+
+
+def _contract(contacts: sparse.csr_array, joined: Ints, n: int) -> sparse.csr_array:
+    """Contacts of the joined pieces."""
+    pairs = contacts.tocoo()
+    row, col = joined[pairs.row], joined[pairs.col]
+    apart = row != col
+    return sparse.coo_array((pairs.data[apart], (row[apart], col[apart])), shape=(n, n)).tocsr()
+
+
+def _histograms(lab: Lab, flat: Ints, n: int) -> npt.NDArray[np.int64]:
+    counts = np.empty((n, BINS), dtype=np.int64)
+    start = flat * _BINS_EACH
+    for k, (low, high) in enumerate(_SPANS):
+        scaled = (lab[..., k].reshape(-1) - low) * (_BINS_EACH / (high - low))
+        bins = np.clip(scaled, 0, _BINS_EACH - 1).astype(np.int64)
+        found = np.bincount(start + bins, minlength=n * _BINS_EACH)
+        counts[:, k * _BINS_EACH : (k + 1) * _BINS_EACH] = found.reshape(n, _BINS_EACH)
+    return counts

@@ -1,0 +1,104 @@
+"""Supervoxels: connected, none too small, counted and touching as their voxels say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedgerow.apps.video.colour import to_lab
+from hedgerow.apps.video.supervoxels import BINS, SupervoxelSettings, find_supervoxels, seam_contacts
+
+skimage = pytest.importorskip("skimage", reason="supervoxels need the [video] extra")
+
+
+def noisy_clip(frames: int = 6, rows: int = 40, columns: int = 50, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    clip = np.full((frames, rows, columns, 3), 60.0)
+    clip[:, :, columns // 2 :] = [180, 90, 40]
+    clip[:, 10:20, 10:20] = [30, 30, 200]
+    return np.clip(clip + rng.normal(0, 12, clip.shape), 0, 255).astype(np.uint8)
+
+
+def test_colours_agree_with_scikit_image():
+    every = np.random.default_rng(0).integers(0, 256, (50, 40, 3)).astype(np.uint8)
+    every[0, :3] = [[0, 0, 0], [255, 255, 255], [1, 2, 3]]
+    assert np.abs(to_lab(every) - skimage.color.rgb2lab(every)).max() < 1e-3
+
+
+@pytest.mark.parametrize("settings", [SupervoxelSettings(60), SupervoxelSettings(200, 2.0), SupervoxelSettings(30, 40.0)])
+def test_every_supervoxel_is_connected_and_none_is_a_crumb(settings):
+    found = find_supervoxels(noisy_clip(), settings)
+    pieces = skimage.measure.label(found.labels, background=-1, connectivity=1)
+    assert pieces.max() == found.n == found.labels.max() + 1
+    assert found.sizes.min() >= settings.smallest * found.labels.size / settings.number
+    assert found.sizes.sum() == found.labels.size
+
+
+def test_counts_and_sums_are_those_of_the_voxels():
+    clip = noisy_clip()
+    found = find_supervoxels(clip, SupervoxelSettings(50))
+    assert found.counts.shape == (found.n, BINS)
+    lab = to_lab(clip)
+    for k in (0, found.n // 2, found.n - 1):
+        mine = found.labels == k
+        assert found.sizes[k] == mine.sum()
+        for channel, span in enumerate(((0, 100), (-60, 60), (-60, 60))):
+            expected = np.histogram(np.clip(lab[mine][:, channel], *span), 20, span)[0]
+            assert np.array_equal(found.counts[k, 20 * channel : 20 * channel + 20], expected)
+        assert np.allclose(found.colour_sums[k], clip[mine].sum(axis=0))
+        assert np.allclose(found.place_sums[k], [axis.sum() for axis in np.nonzero(mine)[1:]])
+
+
+def test_contacts_are_shared_faces():
+    found = find_supervoxels(noisy_clip(4, 12, 14), SupervoxelSettings(12))
+    expected = np.zeros((found.n, found.n), int)
+    volume = found.labels
+    for axis in range(3):
+        a, b = np.moveaxis(volume, axis, 0)[1:], np.moveaxis(volume, axis, 0)[:-1]
+        np.add.at(expected, (a, b), 1)
+        np.add.at(expected, (b, a), 1)
+    np.fill_diagonal(expected, 0)
+    assert np.array_equal(found.contacts.toarray(), expected)
+
+
+def test_seam_pairs_and_their_faces():
+    before = np.array([[7, 7, 2], [7, 2, 2]])
+    after = np.array([[0, 1, 1], [0, 0, 1]])
+    earlier, later, faces = seam_contacts(before, after)
+    assert list(zip(earlier.tolist(), later.tolist(), faces.tolist(), strict=True)) == [
+        (2, 0, 1),
+        (2, 1, 2),
+        (7, 0, 2),
+        (7, 1, 1),
+    ]
+
+
+def test_edges_of_colour_are_followed():
+    clip = noisy_clip()
+    found = find_supervoxels(clip, SupervoxelSettings(60))
+    side = np.broadcast_to(np.arange(50) >= 25, found.labels.shape)
+    right = np.bincount(found.labels.reshape(-1), side.reshape(-1)) / found.sizes
+    wrong = (np.minimum(right, 1 - right) * found.sizes).sum() / found.labels.size
+    assert wrong < 0.02
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 7, 5), (3, 2, 2), (10, 1, 30), (2, 33, 17)])
+def test_small_and_odd_sizes(shape):
+    clip = np.random.default_rng(1).integers(0, 255, (*shape, 3)).astype(np.uint8)
+    found = find_supervoxels(clip, SupervoxelSettings(40))
+    assert found.labels.shape == shape
+    assert found.sizes.sum() == np.prod(shape)
+    assert found.contacts.shape == (found.n, found.n)
+
+
+def test_black_is_one_colour_and_dim_is_cut_like_bright():
+    black = find_supervoxels(np.zeros((4, 20, 20, 3), np.uint8), SupervoxelSettings(20))
+    assert (black.counts[:, [0, 30, 50]] == black.sizes[:, None]).all()
+    # Faint noise on black must not be taken for structure: compactness is in colour units, not in units of contrast.
+    dim = np.random.default_rng(0).integers(0, 3, (4, 40, 40, 3)).astype(np.uint8)
+    assert find_supervoxels(dim, SupervoxelSettings(20)).n <= 40
+
+
+def test_the_same_clip_gives_the_same_supervoxels():
+    first, second = (find_supervoxels(noisy_clip(), SupervoxelSettings(60)) for _ in range(2))
+    assert np.array_equal(first.labels, second.labels)
