@@ -139,7 +139,7 @@ def test_multinomial_and_custom_groups() -> None:
     simulated = Product([((1, 0), Multinomial()), (2, Poisson())]).resolve(X[:, :3]).simulate([0, 1, 0], rng)
     assert simulated.shape == (3, 3)
     np.testing.assert_array_equal(simulated[:, :2].sum(axis=1), 20)
-    with pytest.raises(ValueError, match="atoms"):
+    with pytest.raises(ValueError, match="parameters can be drawn"):
         Chain(Mixture(DP(), product), X, Slice(), seed=0).run(1)
 
 
