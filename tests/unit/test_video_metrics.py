@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hedgerow.apps.video.metrics import boundary_map, evaluate, explained_variation, mean_duration
+from hedgerow.apps.video.metrics import boundary_map, curve, evaluate, explained_variation, mean_duration
 from hedgerow.errors import ParameterError
 
 DATA = Path(os.environ.get("HEDGEROW_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -208,3 +208,38 @@ def test_stored_results_lie_within_what_the_definitions_allow(truths):
         for rate in ("acc_2d", "acc_3d", "br_2d", "br_3d"):
             assert 0 <= float(row[rate]) <= 1
     assert closest > 0.6
+
+
+def test_curves_between_runs():
+    assert curve([300, 100, 200], [9.0, 1.0, 5.0], [100, 150, 300]).tolist() == [1.0, 3.0, 9.0]
+    with pytest.raises(ParameterError, match="100 and 300"):
+        curve([100, 300], [1.0, 2.0], [90, 200])
+
+
+COLUMNS = {
+    "2D accuracy": ("main", "acc_2d", 2e-4),
+    "3D accuracy": ("main", "acc_3d", 2e-4),
+    "2D UE": ("main", "ue_2d", 6e-3),
+    "3D UE": ("main", "ue_3d", 2e-2),
+    "2D BR": ("main", "br_2d", 2e-4),
+    "3D BR": ("main", "br_3d", 2e-4),
+    "EV": ("ev", "explained_variation", 2e-4),
+    "mean duration": ("length", "mean_duration", 8e-3),
+}
+STORED = {"SWA": "swa", "GB": "gb", "GBH": "gbh", "Meanshift": "meanshift", "Nystrom": "nys"}
+
+
+def test_curves_of_the_stored_results_are_those_of_the_paper():
+    rows = baselines()
+    with open(DATA / "ibhc2014_fig4_curves.csv", newline="") as file:
+        printed = list(csv.DictReader(file))
+    for metric, (table, column, tolerance) in COLUMNS.items():
+        for method, short in STORED.items():
+            points = [row for row in printed if (row["metric"], row["method"]) == (metric, method)]
+            at = [int(row["n_segments"]) for row in points]
+            curves = []
+            for video in CHEN:
+                runs = [r for r in rows if (r["table"], r["method"], r["video"]) == (table, short, video)]
+                curves.append(curve([int(r["n_supervoxels"]) for r in runs], [float(r[column]) for r in runs], at))
+            expected = [float(row["value"]) for row in points]
+            assert np.abs(np.mean(curves, axis=0) - expected).max() < tolerance, (metric, method)

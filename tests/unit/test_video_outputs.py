@@ -165,7 +165,7 @@ def test_damaged_files_are_refused(found, tmp_path):
 
 
 def test_the_record_says_where_the_time_went(found):
-    assert set(found.record["seconds"]) == {"reading", "supervoxels", "clustering", "hierarchy"}
+    assert set(found.record["seconds"]) == {"reading", "slic", "supervoxels", "clustering", "hierarchy"}
     assert found.record["beta"] == 0.5
 
 

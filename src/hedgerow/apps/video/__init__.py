@@ -12,7 +12,14 @@ The application of Lee & Choi (AISTATS 2014, section 4.2):
 
 from hedgerow.apps.video.frames import Frames, open_frames
 from hedgerow.apps.video.hierarchy import Hierarchy
-from hedgerow.apps.video.metrics import VideoScores, boundary_map, evaluate, explained_variation, mean_duration
+from hedgerow.apps.video.metrics import (
+    VideoScores,
+    boundary_map,
+    curve,
+    evaluate,
+    explained_variation,
+    mean_duration,
+)
 from hedgerow.apps.video.progress import ChunkUpdate
 from hedgerow.apps.video.result import Segmentation
 from hedgerow.apps.video.run import default_prior, segment
@@ -29,6 +36,7 @@ __all__ = [
     "Supervoxels",
     "VideoScores",
     "boundary_map",
+    "curve",
     "default_prior",
     "evaluate",
     "explained_variation",

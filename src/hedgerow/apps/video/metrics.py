@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import require
 
-__all__ = ["VideoScores", "boundary_map", "evaluate", "explained_variation", "mean_duration"]
+__all__ = ["VideoScores", "boundary_map", "curve", "evaluate", "explained_variation", "mean_duration"]
 
 Ints = npt.NDArray[np.integer]
 Floats = npt.NDArray[np.float64]
@@ -153,6 +153,18 @@ def boundary_map(labels: npt.ArrayLike, *, void: int | None = None, in_time: boo
     if void is not None:
         edge &= volume != void
     return edge
+
+
+def curve(n_segments: npt.ArrayLike, values: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
+    """A measure of one clip at given numbers of segments, by linear interpolation between runs (as LIBSVX does).
+
+    Numbers outside the range of the runs are refused: there is nothing to say about them.
+    """
+    runs, heights, wanted = np.asarray(n_segments), np.asarray(values, dtype=float), np.asarray(at)
+    order = np.argsort(runs, kind="stable")
+    within = bool(runs.min() <= wanted.min() and wanted.max() <= runs.max())
+    require(within, "curve", "at", at, f"lie between the fewest and the most segments, {runs.min()} and {runs.max()}")
+    return np.asarray(np.interp(wanted, runs[order], heights[order]), dtype=np.float64)
 
 
 def _as_volume(name: str, labels: npt.ArrayLike) -> Ints:

@@ -71,11 +71,14 @@ class Segmenter:
         A prior (a `MixedNRM` sees each chunk as a group) and a likelihood of histograms.
     seed : int
         Decides the order in which rows are inserted, and the auxiliary variables of the prior.
+    passes : int
+        Passes of incremental BHC over a chunk; after the first, every row is taken out and put in again.
     """
 
-    def __init__(self, model: Mixture, seed: int = 0) -> None:
+    def __init__(self, model: Mixture, seed: int = 0, passes: int = 3) -> None:
         self.model = model
         self.seed = seed
+        self.passes = passes
         self.n_segments = 0
         self.sums = SegmentSums.empty()
         self._chunk = 0
@@ -92,7 +95,7 @@ class Segmenter:
         forest = ibhc(
             self.model,
             sparse.csr_array(histograms),
-            passes=1,
+            passes=self.passes,
             repair="bhc",
             connectivity=connectivity,
             times=times if isinstance(self.model.prior, MixedNRM) else None,

@@ -1,0 +1,60 @@
+"""The picture of Figure 4: eight measures against the number of segments, ours beside the paper's methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import need_extra
+
+Curves = dict[tuple[str, str], npt.NDArray[np.float64]]
+
+#: Ours in strong colours, the paper's own curve in black, the other methods of its figure in grey.
+STYLES: dict[str, dict[str, Any]] = {
+    "hierarchy": {"color": "#c1272d", "marker": "o", "linewidth": 2.2, "label": "Hedgerow, one run cut"},
+    "sweep": {"color": "#0072b2", "marker": "s", "linewidth": 2.0, "label": "Hedgerow, beta swept"},
+    "IBHC": {"color": "black", "marker": "^", "linewidth": 1.8, "label": "IBHC (2014)"},
+    "SGBH": {"color": "#777777", "marker": "x", "linestyle": "-", "label": "streaming GBH"},
+    "GBH": {"color": "#777777", "linestyle": "--", "label": "GBH, offline"},
+    "SWA": {"color": "#777777", "linestyle": ":", "label": "SWA, offline"},
+    "GB": {"color": "#bbbbbb", "linestyle": "--", "label": "GB, offline"},
+    "Meanshift": {"color": "#bbbbbb", "linestyle": ":", "label": "mean shift, offline"},
+    "Nystrom": {"color": "#bbbbbb", "linestyle": "-.", "label": "Nyström, offline"},
+}
+TITLES = {
+    "2D accuracy": "2-D accuracy",
+    "3D accuracy": "3-D accuracy",
+    "2D UE": "2-D undersegmentation error",
+    "3D UE": "3-D undersegmentation error",
+    "2D BR": "2-D boundary recall",
+    "3D BR": "3-D boundary recall",
+    "EV": "explained variation",
+    "mean duration": "mean duration, frames",
+}
+
+
+def draw(ours: Curves, printed: Curves, at: tuple[int, ...], measures: tuple[str, ...], path: Path) -> None:
+    """Eight panels and one legend, to a file."""
+    pyplot = need_extra("matplotlib.pyplot", "plot")
+    figure, axes = pyplot.subplots(2, 4, figsize=(15, 7.6), sharex=True)
+    for ax, measure in zip(axes.T.reshape(-1), measures, strict=True):
+        for method, style in reversed(STYLES.items()):
+            line = ours.get((measure, method), printed.get((measure, method)))
+            if line is not None:
+                ax.plot(at[: len(line)], line, markersize=4, **style)
+        ax.set_title(TITLES[measure], fontsize=11)
+        ax.grid(alpha=0.25)
+        if measure.endswith("UE"):
+            ax.set_yscale("log")
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("segments")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles[::-1], names[::-1], loc="lower center", ncol=9, fontsize=9, frameon=False)
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
