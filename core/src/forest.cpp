@@ -39,7 +39,7 @@ Forest::Forest(const Likelihood& likelihood, const Measure& measure, std::vector
 }
 
 void Forest::clear() {
-  inner_.assign(kScratch, {kNoRef, kNoRef, kNoRef, 0, 0.0, 0.0});
+  inner_.assign(kScratch, {kNoRef, kNoRef, kNoRef, 0, 0, 0.0, 0.0});
   inner_stamp_.assign(kScratch, 0);
   free_.clear();
   leaf_parent_.clear();
@@ -149,7 +149,7 @@ int Forest::fresh() {
 }
 
 void Forest::release(int c) {
-  inner_[c] = {kNoRef, kNoRef, kNoRef, 0, 0.0, 0.0};
+  inner_[c] = {kNoRef, kNoRef, kNoRef, 0, 0, 0.0, 0.0};
   nodes_->clear(c);
   free_.push_back(c);
 }
@@ -181,7 +181,7 @@ int Forest::join(Ref a, Ref b) {
   const bool a_first = b < 0 || (a >= 0 && size(a) >= size(b));
   fill(c, a_first ? a : b);
   put(c, a_first ? b : a);
-  inner_[c] = {a, b, kNoRef, size(a) + size(b), 0.0, 0.0};
+  inner_[c] = {a, b, kNoRef, size(a) + size(b), leaf_count(a) + leaf_count(b), 0.0, 0.0};
   inner_[c].log_like = nodes_->log_marginal(c);
   if (!plain_) {
     const double* qa = log_q(a);
@@ -201,6 +201,7 @@ void Forest::absorb(int c, Ref x) {
   put(c, x);
   Inner& node = inner_[c];
   node.size += size(x);
+  node.leaves += leaf_count(x);
   node.log_like = nodes_->log_marginal(c);
   if (plain_) return;
   const double* qx = log_q(x);
@@ -223,7 +224,7 @@ void Forest::rotate(int c, Ref a, double log_like_pair) {
   const Ref big = size(s) >= size(a) ? s : a, small = big == s ? a : s;
   fill(c, big);
   put(c, small);
-  inner_[c] = {s, a, p, size(s) + size(a), log_like_pair, 0.0};
+  inner_[c] = {s, a, p, size(s) + size(a), leaf_count(s) + leaf_count(a), log_like_pair, 0.0};
   set_parent(s, c);
   if (!plain_) {
     const double* qa = log_q(a);
@@ -250,6 +251,7 @@ Ref Forest::take_out(int row) {
       put(c, node.right);
     }
     --node.size;
+    --node.leaves;
     node.log_like = nodes_->log_marginal(c);
     if (!plain_) {
       const double* ql = log_q(node.left);  // summed anew: log 0 cannot be taken away again
@@ -295,7 +297,18 @@ void Forest::fold(int c, std::vector<int>& rows, std::vector<int>& leaves) {
   for (int row : rows) leaf_parent_[row] = kNoRef;
   for (int v : below) release(v);
   inner_[c].left = inner_[c].right = kNoRef;
+  inner_[c].leaves = 1;
   inner_[c].slack = 0.0;
+}
+
+void Forest::count_leaves() {
+  std::vector<int> met;
+  for (Ref root : roots_) walk(root, [&](Ref v) {
+      if (v >= 0) met.push_back(v);
+      return true;
+    });
+  for (auto it = met.rbegin(); it != met.rend(); ++it)
+    inner_[*it].leaves = splittable(*it) ? leaf_count(inner_[*it].left) + leaf_count(inner_[*it].right) : 1;
 }
 
 // ---- roots
@@ -610,6 +623,7 @@ void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std:
   roots_.clear();
   tags_.clear();
   for (std::size_t k = 0; k < roots.size(); ++k) add_root(roots[k], tags[k]);
+  count_leaves();
 }
 
 bool Forest::consistent() {

@@ -6,8 +6,9 @@
 namespace hedgerow {
 namespace {
 constexpr double kHair = -4.6051701859880914;  // log 0.01: places that change log φ_t by less are all the same to us
-constexpr double kShare = 0.7;                 // no child of a free node holds more than this share
-constexpr double kPreference = 3.0;            // nats; a stronger wish for one child beats the balance
+constexpr double kShare = 0.7;                 // no child of a free node holds more than this share of its leaves
+constexpr double kPreference = 3.0;            // nats; a stronger wish for one child beats the balance ...
+constexpr double kMostShare = 0.85;            // ... up to here among summaries, which are certainly one cluster
 constexpr int kSmall = 6;                      // smaller sets are not worth balancing
 }  // namespace
 
@@ -105,7 +106,7 @@ void Inserter::reinsert(int row) {
 int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
   bool free = again;
   const double phi_x = f_.phi_t(x);
-  const int size_x = f_.size(x);
+  const int leaves_x = f_.leaf_count(x);
   while (f_.splittable(c) && !options_.top) {
     const Ref l = f_.left(c), r = f_.right(c);
     f_.prefetch_children(l);
@@ -124,13 +125,13 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
       if (d_c <= std::min(d_l, d_r)) break;
       to_left = d_l <= d_r;
     } else {
-      if (std::min(d_l, d_r) > 0.0 || size_x * kShare >= f_.size(c) * (1.0 - kShare)) break;
+      if (std::min(d_l, d_r) > 0.0 || leaves_x * kShare >= f_.leaf_count(c) * (1.0 - kShare)) break;
       const double wish = (with_l - f_.log_like(l)) - (with_r - f_.log_like(r));
       to_left = wish >= 0.0;
-      const int whole = f_.size(c);
+      const int whole = f_.leaf_count(c);
       if (whole >= kSmall) {
         const Ref big = to_left ? l : r, small = to_left ? r : l;
-        if (!again && f_.size(big) > kShare * whole && d_c < kHair) {
+        if (!again && f_.leaf_count(big) > kShare * whole && d_c < kHair) {
           // A lopsided node that means nothing: its small side goes in again, from here.
           const int anchor = f_.parent(c);
           const bool is_left = anchor >= 0 && f_.left(anchor) == c;
@@ -139,7 +140,10 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
           c = big;
           continue;
         }
-        if (f_.size(big) + size_x > kShare * (whole + size_x) && std::abs(wish) < kPreference && (to_left ? d_r : d_l) <= 0.0)
+        const double share = static_cast<double>(f_.leaf_count(big) + leaves_x) / (whole + leaves_x);
+        const bool folded = f_.size(c) > whole;
+        const bool torn = share > kShare && (again || std::abs(wish) < kPreference || (folded && share > kMostShare));
+        if (torn && (to_left ? d_r : d_l) <= 0.0)
           to_left = !to_left;
       }
     }

@@ -214,6 +214,7 @@ void Stream::fold_if_needed() {
         continue;
       }
       for (int c : candidates) fold_node(c);
+      forest_.count_leaves();
       forest_.refresh(false);
       return;
     }

@@ -162,7 +162,7 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   PagedVector<Forest::Inner> inner(nodes);
   forest_.statistics().reserve(nodes);
   for (int c = 0; c < nodes; ++c) {
-    inner[c] = {s.left[c], s.right[c], kNoRef, s.size[c], s.log_like[c], s.slack[c]};
+    inner[c] = {s.left[c], s.right[c], kNoRef, s.size[c], 1, s.log_like[c], s.slack[c]};
     if (s.size[c] == 0) continue;
     need(s.packed_start[c] <= s.packed_start[c + 1] && s.packed_start[c] >= 0 &&
              s.packed_start[c + 1] <= static_cast<std::int64_t>(s.packed.size()),

@@ -53,6 +53,7 @@ class Forest {
   Ref right(int c) const { return inner_[c].right; }
   int parent(Ref a) const { return a >= 0 ? inner_[a].parent : leaf_parent_[~a]; }  // inner node; ~position of a root; kNoRef
   int size(Ref a) const { return a >= 0 ? inner_[a].size : 1; }
+  int leaf_count(Ref a) const { return a >= 0 ? inner_[a].leaves : 1; }  // a summary of many rows is one leaf
   double log_like(Ref a) const { return a >= 0 ? inner_[a].log_like : likelihood_.log_single()[~a]; }
   double slack(Ref a) const { return a >= 0 ? inner_[a].slack : 0.0; }
   double weight(Ref a) const {
@@ -99,6 +100,7 @@ class Forest {
   // c forgets its children and stays as a leaf with its statistics; their rows are appended to `rows`, summary leaves that
   // vanish in it to `leaves`.
   void fold(int c, std::vector<int>& rows, std::vector<int>& leaves);
+  void count_leaves();  // once everything is folded
 
   // Roots.
   int roots() const { return static_cast<int>(roots_.size()); }
@@ -148,7 +150,7 @@ class Forest {
   // Files: every array of the state; statistics are packed per inner node.
   struct Inner {
     Ref left, right;
-    int parent, size;
+    int parent, size, leaves;
     double log_like, slack;
   };
   const PagedVector<Inner>& inner() const { return inner_; }
