@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
@@ -131,6 +132,16 @@ def test_the_record_says_what_was_asked(model, X) -> None:
     }  # fmt: skip
     assert run["kernel"] == "Gibbs(subset=None, collapse=True)"
     assert run["seconds"] > 0
+
+
+def test_record_keeps_the_names_of_columns(model, X, tmp_path) -> None:
+    assert "columns" not in draw(model, X).run
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    post = draw(model, frame, checkpoint=tmp_path / "run")
+    assert post.run["columns"] == list(frame.columns)
+    assert hr.resume(tmp_path / "run").run["columns"] == list(frame.columns)
+    assert_same(post, draw(model, X))
+    assert "c0" in str(post.cluster_table())
 
 
 def test_the_reported_log_joint_is_that_of_the_model(X) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow.data.tables import feature_names
 from hedgerow.errors import require
 from hedgerow.estimators.defaults import default_likelihood, default_prior
 from hedgerow.estimators.validation import input_tags, read_seed, read_X
@@ -117,9 +115,6 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             times=times,
             progress=False,
         )
-        names = feature_names(X)
-        if names is not None:
-            post = replace(post, run={**post.run, "columns": list(names)})
         found = post.point_estimate(self.loss)
         self.posterior_: Posterior = post
         self.model_: Mixture = model if post.model is None else post.model

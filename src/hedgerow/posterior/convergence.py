@@ -19,12 +19,14 @@ def quantities(draws: Draws) -> dict[str, FloatArray]:
     """Traces (chain, draw) worth watching: log joint, number of clusters, log u, and the sampled hyper-parameters.
 
     The law of u has so heavy a tail that neither its mean nor a picture of it says anything; that of its logarithm has not.
+    Where u integrates out, as under `DP` and `PitmanYor`, it is a tool of the sampler and no part of the answer: left out.
     A quantity with one value for each group or basis measure gives one trace a component, `log_u[0]`, `log_u[1]`, ...; of
     more than ten the ten of largest R-hat.
     """
     found: dict[str, FloatArray] = {"log_joint": draws.log_joint, "n_clusters": draws.n_clusters.astype(np.float64)}
     traces = draws.traces()
-    for name in ("u", *(name for name in draws.sampled() if name != "u")):
+    auxiliary = draws.model is not None and draws.model.prior.u_integrates
+    for name in (*(() if auxiliary else ("u",)), *(name for name in draws.sampled() if name != "u")):
         if name not in traces:
             continue
         trace, title = (np.log(traces[name]), "log_u") if name == "u" else (traces[name], name)

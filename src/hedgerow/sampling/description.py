@@ -39,6 +39,7 @@ def write_description(path: Path, plan: Plan) -> None:
         "times": encode(plan.times, arrays, "times", {}),
         "starts": encode(list(plan.starts), arrays, "starts", {}),
         "numbers": {name: getattr(plan, name) for name in _NUMBERS},
+        "columns": None if plan.columns is None else list(plan.columns),
     }
     write_container(path, _KIND, _VERSION, content, arrays)
 
@@ -63,6 +64,7 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
             kernel=used_kernel,
             starts=tuple(start for item in starts for start in read_starts([item], 1, data.shape[0])),
             times=times,
+            columns=_names(content.get("columns")),  # files of older runs have none
             **numbers,
         )
         if len(plan.starts) != plan.chains or min(plan.draws, plan.chains, plan.thin) < 1 or plan.warmup < 0:
@@ -113,6 +115,14 @@ def _unpack_data(packed: Any) -> Any:
     data = sparse.csr_array((values, indices, indptr), shape=(_whole(rows), _whole(columns)))
     data.check_format(full_check=True)  # indices within bounds, row ends in order
     return data
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
+        raise ValueError("names of columns must be texts")
+    return tuple(value)
 
 
 def _whole(value: Any) -> int:

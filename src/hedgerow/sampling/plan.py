@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.data.groups import read_levels
+from hedgerow.data.tables import feature_names
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel, TreeGuided
 from hedgerow.mixture import Mixture
@@ -38,6 +39,7 @@ class Plan:
     chains: int
     thin: int
     seed: int
+    columns: tuple[str, ...] | None = None  # names of the columns of X, for tables and pictures; no draw depends on them
 
     @property
     def total(self) -> int:
@@ -111,6 +113,7 @@ def read_plan(
         chains=int(chains),
         thin=int(thin),
         seed=secrets.randbits(48) if seed is None else int(seed),
+        columns=feature_names(X),
     )
 
 

@@ -225,6 +225,8 @@ class _Run:
             "instruction_set": _core.instruction_set(),
             "sampled": sorted(plan.model.prior.laws()),
         }
+        if plan.columns is not None:
+            record["columns"] = list(plan.columns)
         return Posterior(
             labels=labels,
             log_joint=traces["log_joint"],
