@@ -8,18 +8,19 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from hedgerow.cli import demo, fit, look, stream, tree
+from hedgerow.cli import demo, fit, look, resume, stream, tree
 from hedgerow.cli.output import Interrupted
 from hedgerow.errors import MissingExtraError, ParameterError
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (demo, fit, look, tree, stream)
+COMMANDS = (demo, fit, resume, look, tree, stream)
 """Modules with `add(subparsers)`, in the order of the help."""
 
 EXAMPLES = """examples:
   hedgerow demo                                cluster a built-in data set
   hedgerow fit flowers.csv                     cluster a file; writes the folder flowers-run
+  hedgerow resume flowers-run                  go on with a run that was stopped
   hedgerow summary flowers-run                 say what was found
   hedgerow predict flowers-run new.csv         put new rows into the clusters
   hedgerow COMMAND --help                      what a command does, with examples

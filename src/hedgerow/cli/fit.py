@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
-from hedgerow.cli.output import (
-    LOSSES,
-    RUN,
-    Interrupted,
-    add_command,
-    make_folder,
-    say,
-    tell_files,
-    tell_findings,
-    write_pages,
+from hedgerow.cli.keeping import (
+    CHECKPOINT,
+    Record,
+    finish,
+    hold,
+    kept_whatever_happens,
+    read_every,
+    unfinished,
+    write_record,
 )
+from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
+from hedgerow.cli.output import LOSSES, RUN, add_command, make_folder, say
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.errors import ParameterError
-from hedgerow.posterior import Posterior
-from hedgerow.sampling import sample
+from hedgerow.sampling import Checkpoint, clear_folder, sample
 
 __all__ = ["add"]
 
@@ -42,7 +39,8 @@ def add(commands: Any) -> None:
         "fit",
         "cluster the rows of a file and write a run folder",
         "Cluster the rows of a csv, tsv, parquet, npy, npz or mtx file. Prior and likelihood are guessed from the columns, "
-        "the guesses and their reasons are printed, and every one of them can be overridden.",
+        "the guesses and their reasons are printed, and every one of them can be overridden. Draws go to the disk as they are "
+        "made: after a crash, a kill or Ctrl-C `hedgerow resume` goes on with the run.",
         EXAMPLES,
         run,
     )
@@ -61,6 +59,9 @@ def add(commands: Any) -> None:
     group.add_argument("--init", default="sequential", help="first partition: sequential, one or singletons (default: %(default)s)")
     group.add_argument("--kernel", metavar="CALL", help="how chains move, e.g. 'cycle(Gibbs(), SplitMerge())'")
     group.add_argument("--loss", choices=LOSSES, default="vi", help="what the labels minimise (default: %(default)s)")
+    group.add_argument(
+        "--checkpoint-every", type=float, metavar="SECONDS", help="how often states are kept (default: 10, less often in long runs)"
+    )
     group.add_argument("--quiet", action="store_true", help="no progress bars")
 
 
@@ -69,42 +70,50 @@ def run(options: argparse.Namespace) -> None:
     source = read_source(options.data, options)
     stem = Path(options.data).name.partition(".")[0]
     folder = make_folder(options.out or f"{stem}-run")
-    if (folder / RUN).exists() and not options.force:
+    every = read_every(options.checkpoint_every)
+    with hold(folder, "fit"):
+        _check_free(folder, force=options.force)
+        n, width = source.X.shape
+        say(f"{options.data}: {n:,} rows, {width:,} columns.")
+        model = choose_model(source, options.prior, options.likelihood)
+        kernel = read_kernel(options.kernel)
+        _make_room(folder)
+        record = Record(options.title or stem, options.loss, source.names, source.rows)
+        write_record(folder, record)
+        with kept_whatever_happens(folder):
+            post = sample(
+                model,
+                source.X,
+                kernel=kernel,
+                draws=options.draws,
+                warmup=options.warmup,
+                chains=options.chains,
+                seed=options.seed,
+                init=options.init,
+                thin=options.thin,
+                times=source.times,
+                progress=False if options.quiet else None,
+                checkpoint=Checkpoint(folder / CHECKPOINT, every=every),
+            )
+        finish(post, folder, record)
+
+
+def _check_free(folder: Path, *, force: bool) -> None:
+    """Refuse a folder with a run in it, saying what can be done instead."""
+    if force:
+        return
+    begun = unfinished(folder)
+    if begun is not None:
+        raise ParameterError(
+            f"--out {folder}: holds a run that is not done ({begun}). `hedgerow resume {folder}` goes on with it; --force begins anew."
+        )
+    if (folder / RUN).exists():
         raise ParameterError(f"--out {folder}: must not hold a run already (--force replaces it).")
-    n, width = source.X.shape
-    say(f"{options.data}: {n:,} rows, {width:,} columns.")
-    model = choose_model(source, options.prior, options.likelihood)
-    post = sample(
-        model,
-        source.X,
-        kernel=read_kernel(options.kernel),
-        draws=options.draws,
-        warmup=options.warmup,
-        chains=options.chains,
-        seed=options.seed,
-        init=options.init,
-        thin=options.thin,
-        times=source.times,
-        progress=False if options.quiet else None,
-    )
-    if source.names is not None:
-        post = replace(post, run={**post.run, "columns": source.names})
-    if post.run["interrupted"]:
-        print(f"Stopping: {post.draws:,} draws of {post.chains} chains are there and are being saved.", file=sys.stderr)
-    finish(post, folder, options, source.rows, options.title or stem)
 
 
-def finish(post: Posterior, folder: Path, options: argparse.Namespace, rows: list[str] | None, title: str) -> None:
-    """Write the run folder and tell; whatever stops this after the run is saved, says so."""
-    post.save(folder / RUN)
-    try:
-        write_pages(post, folder, title=title, loss=options.loss, rows=rows)
-        say()
-        tell_findings(post, options.loss)
-    except KeyboardInterrupt:
-        raise Interrupted(f"stopped; the draws are saved in {folder / RUN}, labels and report may be missing") from None
-    say(f"- Sampling took {post.run['seconds']:.1f} seconds; seed {post.run['seed']}.")
-    say()
-    tell_files(folder)
-    if post.run["interrupted"]:
-        raise Interrupted(f"stopped early; {post.draws:,} draws of {post.chains} chains are saved in {folder}")
+def _make_room(folder: Path) -> None:
+    """An empty checkpoint; what a run before left there goes."""
+    checkpoint = folder / CHECKPOINT
+    checkpoint.mkdir(exist_ok=True)
+    clear_folder(checkpoint)
+    (folder / RUN).unlink(missing_ok=True)  # of another run than the checkpoint: one of them would mislead

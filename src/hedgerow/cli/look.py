@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.cli.keeping import unfinished
 from hedgerow.cli.output import LABELS, LOSSES, REPORT, RUN, add_command, say, tell_findings
 from hedgerow.cli.reading import Source, add_data_arguments, read_source
 from hedgerow.data.tables import feature_names
@@ -80,6 +81,9 @@ def open_run(path: str) -> tuple[Posterior, Path]:
     place = Path(path)
     file = place / RUN if place.is_dir() else place
     if not file.is_file():
+        begun = unfinished(place)
+        if begun is not None:
+            raise ParameterError(f"{path}: holds a run that is not done ({begun}). `hedgerow resume {path}` goes on with it.")
         raise ParameterError(f"{path}: must be a run folder with a {RUN} in it, as `hedgerow fit` writes.")
     return load(file), file.parent
 

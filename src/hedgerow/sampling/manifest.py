@@ -28,6 +28,7 @@ __all__ = [
     "File",
     "Manifest",
     "StateFile",
+    "clear",
     "newest_manifest",
     "own_version",
     "sha256_of",
@@ -145,6 +146,13 @@ def sweep(folder: Path, manifest: Manifest) -> None:
     for path in folder.iterdir():
         ours = _NAME.fullmatch(path.name) or _LEFTOVER.fullmatch(path.name)
         if ours and path.name not in spoken_of:
+            path.unlink()
+
+
+def clear(folder: Path) -> None:
+    """Remove a whole run from a folder, and nothing else that is there."""
+    for path in folder.iterdir():
+        if _NAME.fullmatch(path.name) or _LEFTOVER.fullmatch(path.name) or path.name == "labels.npy":
             path.unlink()
 
 

@@ -28,6 +28,7 @@ from hedgerow.sampling.manifest import (
     File,
     Manifest,
     StateFile,
+    clear,
     newest_manifest,
     own_version,
     sha256_of,
@@ -47,7 +48,7 @@ from hedgerow.sampling.plan import Plan
 from hedgerow.sampling.recorder import Arrays, FloatArray, Recorder, rectangle
 from hedgerow.sampling.walk import Begin, News, Pace
 
-__all__ = ["Checkpoint", "FolderRecorder", "continue_folder", "start_folder"]
+__all__ = ["Checkpoint", "FolderRecorder", "clear_folder", "continue_folder", "run_status", "start_folder"]
 
 _PLAN = "plan.hedge"
 _IN_MEMORY = 256 << 20  # bytes of labels beyond which the posterior's are a file mapped into memory
@@ -244,6 +245,21 @@ def continue_folder(
         lock.release()
         raise
     return plan, begins, FolderRecorder(folder, lock, manifest, plan.n, checkpoint.every)
+
+
+def clear_folder(path: str | os.PathLike[str]) -> None:
+    """Take a run out of its folder; refused while somebody writes to it."""
+    with FolderLock(Path(path), "clear_folder"):
+        clear(Path(path))
+
+
+def run_status(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Draws of all chains that a folder holds and those asked for; None where no run has begun."""
+    folder = Path(path)
+    manifest = newest_manifest(folder) if folder.is_dir() else None
+    if manifest is None:
+        return None
+    return sum(chain.drawn for chain in manifest.chains), manifest.draws * len(manifest.chains)
 
 
 def _latest(folder: Path, chain: ChainFiles, plan: Plan) -> tuple[Begin, ChainFiles]:
