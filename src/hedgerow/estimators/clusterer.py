@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import require
 from hedgerow.estimators.defaults import default_likelihood, default_prior
-from hedgerow.estimators.validation import input_tags, read_seed, read_X
+from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
+from hedgerow.estimators.weights import fold_labels, fold_means, read_repeats, repeat_times, take_rows
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
@@ -55,12 +56,13 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     Attributes
     ----------
     labels_ : (n,) int32
-        Cluster of every row, numbered in order of first appearance.
+        Cluster of every row, numbered in order of first appearance; -1 for rows of weight 0.
     n_clusters_ : int
     probabilities_ : (n,)
         Probability of each row to be in its cluster rather than in another.
     posterior_ : Posterior
-        All draws: `posterior_.summary()`, `.similarity()`, `.credible_ball()`, `.report("report.html")`.
+        All draws: `posterior_.summary()`, `.similarity()`, `.credible_ball()`, `.report("report.html")`. After a fit with
+        weights its rows are the repeated ones.
     model_ : Mixture
         The model with everything that was taken from the data filled in.
     n_features_in_, feature_names_in_
@@ -94,14 +96,22 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.chains = chains
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
         """Sample partitions of the rows of X and take the point estimate.
 
         y is not used; `times` are the groups of rows under a `MixedNRM` prior, here and in the methods below.
+
+        `sample_weight` says how many times each row was observed: a whole number, 0 leaves a row out. The fit is that of
+        the repeated rows, in cost too, whatever the likelihood. In measurements without rounding, where equal rows are no
+        accident, they are strong evidence for a cluster of their own. A share of a row has no likelihood and is refused. A row
+        whose copies fall into several clusters is labelled by most of them.
         """
         owner = type(self).__name__
         require(self.loss in ("vi", "binder", "omari"), owner, "loss", self.loss, 'be "vi", "binder" or "omari"')
         data = read_X(self, X, self.likelihood, fitting=True)
+        n = row_count(data)
+        rows = read_repeats(sample_weight, n, owner)
+        data = take_rows(data, rows)
         likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
         model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
         post = sample(
@@ -112,15 +122,16 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             warmup=self.warmup,
             chains=self.chains,
             seed=read_seed(self.random_state, owner),
-            times=times,
+            times=repeat_times(times, rows, n, owner),
             progress=False,
         )
         found = post.point_estimate(self.loss)
         self.posterior_: Posterior = post
         self.model_: Mixture = model if post.model is None else post.model
-        self.labels_ = found.labels
+        self.labels_ = fold_labels(found.labels, rows, n)
         self.n_clusters_ = found.n_clusters
-        self.probabilities_ = post.uncertainty(found.labels).probability
+        self.probabilities_ = fold_means(post.uncertainty(found.labels).probability, found.labels, self.labels_, rows)
+        self._partition = found.labels
         self._n_features_out = found.n_clusters + 1
         _warn_if_apart(post)
         return self
@@ -138,16 +149,16 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Averaged over at most 200 of the draws.
         """
         data = read_X(self, X, self.likelihood, fitting=False)
-        return self.posterior_.predict_proba(data, partition=self.labels_, times=times, max_draws=PREDICTION_DRAWS)
+        return self.posterior_.predict_proba(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
 
     def score_samples(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """Log predictive density of every new row, averaged over at most 200 of the draws."""
         data = read_X(self, X, self.likelihood, fitting=False)
         return self.posterior_.log_density(data, times=times, max_draws=PREDICTION_DRAWS)
 
-    def score(self, X: Any, y: Any = None, times: Any = None) -> float:
-        """Mean log predictive density of new rows."""
-        return float(self.score_samples(X, times).mean())
+    def score(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> float:
+        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given."""
+        return float(np.average(self.score_samples(X, times), weights=sample_weight))
 
     def transform(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""

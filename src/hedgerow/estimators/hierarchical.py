@@ -9,7 +9,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from hedgerow.estimators.defaults import default_likelihood, default_prior
-from hedgerow.estimators.validation import input_tags, read_seed, read_X
+from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
+from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, spread_connectivity, take_rows
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
@@ -39,7 +40,7 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
     Attributes
     ----------
     labels_ : (n,) int32
-        Cluster of every row, numbered in order of first appearance.
+        Cluster of every row, numbered in order of first appearance; -1 for rows of weight 0.
     n_clusters_, n_leaves_ : int
     children_ : (n - 1, 2)
         The joined nodes of every join, rows first, as in scikit-learn's `AgglomerativeClustering`.
@@ -71,17 +72,31 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
         self.connectivity = connectivity
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
-        """Build the trees over the rows of X; y is not used, `times` are the groups of rows under a `MixedNRM` prior."""
+    def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
+        """Build the trees over the rows of X; y is not used, `times` are the groups of rows under a `MixedNRM` prior.
+
+        `sample_weight` says how many times each row was observed, as for `HedgerowClusterer`: the trees are then over the
+        repeated rows.
+        """
         owner = type(self).__name__
         data = read_X(self, X, self.likelihood, fitting=True)
+        n = row_count(data)
+        rows = read_repeats(sample_weight, n, owner)
+        data = take_rows(data, rows)
         likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
         model = Mixture(default_prior() if self.prior is None else self.prior, likelihood).resolve(data)
         seed = read_seed(self.random_state, owner)
-        forest = bhc(model, data, builds=self.builds, connectivity=self.connectivity, times=times, seed=seed)
+        forest = bhc(
+            model,
+            data,
+            builds=self.builds,
+            connectivity=spread_connectivity(self.connectivity, rows),
+            times=repeat_times(times, rows, n, owner),
+            seed=seed,
+        )
         self.forest_: Forest = forest
         self.model_: Mixture = model
-        self.labels_: npt.NDArray[np.int32] = forest.labels
+        self.labels_: npt.NDArray[np.int32] = fold_labels(forest.labels, rows, n)
         self.n_clusters_ = forest.n_clusters
         self.n_leaves_ = forest.n
         joins = forest.to_linkage() if forest.n > 1 else np.empty((0, 4))

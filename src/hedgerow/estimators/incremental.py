@@ -10,7 +10,8 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from hedgerow.estimators.defaults import default_likelihood, default_prior
-from hedgerow.estimators.validation import input_tags, read_seed, read_X
+from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
+from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, take_rows
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
@@ -45,7 +46,7 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : (n_seen,) int32
-        Cluster of every row seen, as of now; of the last batch if `remember` is False.
+        Cluster of every row seen, as of now; of the last batch if `remember` is False. -1 for rows of weight 0.
     n_clusters_ : int
     cluster_ids_ : (n_clusters_,) int32
         Numbers of the clusters, in the order of the columns of `predict_proba`.
@@ -84,15 +85,20 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     _numbers: _Numbers
     _last: IntArray
+    _rows: npt.NDArray[np.int64] | None  # the row given behind every row in the trees, once some had weights
+    _given: int
     stream_: TreeStream
 
-    def fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
-        """Start anew with X as one batch; y is not used, `times` are the groups of rows under a `MixedNRM` prior."""
-        return self._learn(X, times, fresh=True)
+    def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
+        """Start anew with X as one batch; y is not used, `times` are the groups of rows under a `MixedNRM` prior.
 
-    def partial_fit(self, X: Any, y: Any = None, times: Any = None) -> Self:
-        """Add a batch of rows; y is not used, `times` are the groups of rows under a `MixedNRM` prior."""
-        return self._learn(X, times, fresh=not hasattr(self, "stream_"))
+        `sample_weight` says how many times each row was observed, as for `HedgerowClusterer`.
+        """
+        return self._learn(X, times, sample_weight, fresh=True)
+
+    def partial_fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
+        """Add a batch of rows; y is not used, `times` and `sample_weight` as in `fit`."""
+        return self._learn(X, times, sample_weight, fresh=not hasattr(self, "stream_"))
 
     def predict(self, X: Any, times: Any = None) -> IntArray:
         """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""
@@ -109,9 +115,9 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Log predictive density of every new row."""
         return np.asarray(logsumexp(self._log_weights(X, times), axis=1))
 
-    def score(self, X: Any, y: Any = None, times: Any = None) -> float:
-        """Mean log predictive density of new rows."""
-        return float(self.score_samples(X, times).mean())
+    def score(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> float:
+        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given."""
+        return float(np.average(self.score_samples(X, times), weights=sample_weight))
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:
         """Fit and return `labels_`."""
@@ -121,7 +127,7 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def labels_(self) -> IntArray:
         """The cluster of every row seen, as of now."""
         stream = self._started()
-        return self._last if not self.remember else self._numbers.of(stream.labels)
+        return self._last if not self.remember else fold_labels(self._numbers.of(stream.labels), self._rows, self._given)
 
     @property
     def n_clusters_(self) -> int:
@@ -147,10 +153,14 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The model with everything filled in."""
         return self._started().model
 
-    def _learn(self, X: Any, times: Any, *, fresh: bool) -> Self:
+    def _learn(self, X: Any, times: Any, sample_weight: Any, *, fresh: bool) -> Self:
         before = dict(self.__dict__)
         try:
+            owner = type(self).__name__
             data = read_X(self, X, self.likelihood, fitting=fresh)
+            n = row_count(data)
+            rows = read_repeats(sample_weight, n, owner)
+            data, times = take_rows(data, rows), repeat_times(times, rows, n, owner)
             stream = self._open(data) if fresh else self.stream_
             numbers: _Numbers = _Numbers() if fresh else self._numbers
             seen = stream.n_events
@@ -159,9 +169,16 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__ = before  # not even the number of columns of a first batch that was refused
             raise
         numbers.meet(batch, stream.cluster_ids, stream.events_since(seen))
+        if fresh:
+            self._rows, self._given = None, 0
+        if self.remember and (rows is not None or self._rows is not None):
+            known = np.arange(self._given) if self._rows is None else self._rows
+            added = np.arange(n) if rows is None else rows
+            self._rows = np.concatenate([known, self._given + added])
+        self._given += n
         self.stream_ = stream
         self._numbers = numbers
-        self._last = numbers.of(batch)
+        self._last = fold_labels(numbers.of(batch), rows, n)
         return self
 
     def _open(self, X: Any) -> TreeStream:

@@ -13,7 +13,7 @@ from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Categorical, Custom, GaussianDiagonal, Likelihood, Multinomial, Product
 
-__all__ = ["input_tags", "read_X", "read_seed"]
+__all__ = ["input_tags", "read_X", "read_seed", "row_count"]
 
 
 def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bool) -> Any:
@@ -32,6 +32,11 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
         return validate_data(estimator, X, reset=fitting, dtype="numeric", ensure_all_finite=False)
     except ValueError as error:
         raise _in_house_form(estimator, X, error, fitting) from error
+
+
+def row_count(X: Any) -> int:
+    """Rows of a table of any kind."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def input_tags(tags: Any, likelihood: Likelihood | None) -> Any:
