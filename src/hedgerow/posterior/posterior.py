@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import convergence, exchange, prediction, reporting, storage
+from hedgerow.posterior import convergence, exchange, popularity, prediction, reporting, storage
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.report import write_report
 from hedgerow.summaries import ball, clusters, coclustering, estimate
+from hedgerow.summaries.along_time import Popularity, Trajectories
 from hedgerow.summaries.distances import Loss
 from hedgerow.summaries.partitions import as_partition
 from hedgerow.summaries.table import Table
@@ -138,6 +139,35 @@ class Posterior(Draws):
     def log_density(self, X: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
         """log p(x | data) of every new row, each by itself, averaged over the draws: (n_new,)."""
         return prediction.log_density(self, X, times=times, max_draws=max_draws)
+
+    def popularity(self, partition: npt.ArrayLike | None = None, *, times: Any = None, prob: float = 0.95) -> Popularity:
+        """The share of every cluster of `partition` (the point estimate) among the rows of each time, and when it lives.
+
+        A cluster of a draw counts for the cluster of `partition` with which it has most rows in common; the shares of a time
+        sum to 1 in every draw. The interval is that of the rows at hand, over draws: how sure the clustering is, not how
+        large the share among further rows would be. `times` default to those of the fit.
+        """
+        return popularity.popularity(self, self._partition(partition, "popularity"), times, prob)
+
+    def plot_popularity(
+        self,
+        partition: npt.ArrayLike | None = None,
+        *,
+        times: Any = None,
+        prob: float = 0.95,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw `popularity` as stacked areas, each with its interval; returns the axes."""
+        return popularity.plot(self.popularity(partition, times=times, prob=prob), names, ax)
+
+    def trajectories(self, partition: npt.ArrayLike | None = None, *, times: Any = None) -> Trajectories:
+        """The mean of every cluster of `partition` (the point estimate) at each time, with its standard deviation over draws."""
+        return popularity.trajectories(self, self._partition(partition, "trajectories"), times)
+
+    def basis(self, partition: npt.ArrayLike | None = None) -> FloatArray:
+        """Which basis measure each cluster of `partition` (the point estimate) came from: (K, R) probabilities, `MixedNRM` only."""
+        return popularity.basis_weights(self, self._partition(partition, "basis"))
 
     def to_arviz(self) -> Any:
         """An `arviz.InferenceData` of the draws (needs the extra `arviz`)."""

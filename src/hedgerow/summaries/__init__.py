@@ -5,6 +5,7 @@ Everything here takes and gives plain arrays; `Posterior` calls it with its own 
 
 from __future__ import annotations
 
+from hedgerow.summaries.along_time import Popularity, Trajectories, popularity, trajectories
 from hedgerow.summaries.ball import CredibleBall, credible_ball
 from hedgerow.summaries.clusters import Uncertainty, cluster_table, uncertainty
 from hedgerow.summaries.coclustering import cluster_affinity, similarity
@@ -18,7 +19,9 @@ __all__ = [
     "CredibleBall",
     "Loss",
     "PointEstimate",
+    "Popularity",
     "Table",
+    "Trajectories",
     "Uncertainty",
     "ari",
     "binder",
@@ -35,8 +38,10 @@ __all__ = [
     "mcse_mean",
     "omari",
     "point_estimate",
+    "popularity",
     "rhat",
     "similarity",
+    "trajectories",
     "uncertainty",
     "vi",
 ]

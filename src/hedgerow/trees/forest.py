@@ -17,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import dendrogram as draw_dendrogram
 from hedgerow.report import write_report
+from hedgerow.summaries import Popularity, popularity
 from hedgerow.trees import exchange, reporting
 
 __all__ = ["Forest"]
@@ -133,6 +135,15 @@ class Forest:
         faults = exchange.faults(self)
         if faults:
             raise ParameterError("Forest: " + " ".join(faults))
+
+    def popularity(self, times: Any, *, level: float = 0.5) -> Popularity:
+        """The share of every cluster of `cut(level)` among the rows of each time, and when it lives; one time per row.
+
+        A forest is one partition, so there is no uncertainty: `low` and `high` are `mean`. `Posterior.popularity` has it.
+        """
+        levels, codes = read_levels(times, self.n, "Forest.popularity")
+        labels = self.cut(level)
+        return popularity(labels[None], labels, codes, levels.names, 1.0)
 
     def to_linkage(self) -> FloatArray:
         """A SciPy linkage matrix (n - 1, 4), roots joined at the top; heights never fall towards the root."""
