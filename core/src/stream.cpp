@@ -73,6 +73,9 @@ void Stream::insert(const std::vector<int>& groups) {
     resample();
     fold_if_needed();
   }
+  // The panel of roots follows the trees with rounding of its own. A stream that is loaded makes it anew, so does every batch:
+  // then it does not matter when, or whether, a stream was written down.
+  forest_.resync_roots();
 }
 
 // The measure learns of points about to come; the very first ones also give it a first u, as if all were one cluster.

@@ -18,8 +18,6 @@ const std::vector<int>& fitting(const std::vector<int>& sizes, const Prior& prio
 }  // namespace
 
 StreamState Stream::state() {
-  // The panel follows the trees with rounding of its own; both this stream and its copy go on from the same numbers.
-  forest_.resync_roots();
   StreamState s;
   const auto& inner = forest_.inner();
   s.packed_start.push_back(0);

@@ -17,10 +17,10 @@ from hedgerow.data.container import FormatError, decode, encode, read_container,
 from hedgerow.errors import ParameterError
 from hedgerow.mixture import Mixture
 
-__all__ = ["load_stream", "save_stream"]
+__all__ = ["CLASSES", "KIND", "load_stream", "save_stream"]
 
-_KIND = "stream"
-_CLASSES: Mapping[str, type] = {"Mixture": Mixture} | {
+KIND = "stream"
+CLASSES: Mapping[str, type] = {"Mixture": Mixture} | {
     name: cls
     for module in (priors, likelihoods)
     for name in module.__all__
@@ -28,11 +28,18 @@ _CLASSES: Mapping[str, type] = {"Mixture": Mixture} | {
 }
 
 
-def save_stream(path: str | os.PathLike[str], parts: Mapping[str, Any]) -> None:
-    """Write the parts of a stream's `__getstate__`."""
-    arrays: dict[str, npt.NDArray[Any]] = {}
+def save_stream(
+    path: str | os.PathLike[str],
+    parts: Mapping[str, Any],
+    kind: str = KIND,
+    extra: Mapping[str, Any] | None = None,
+    extra_arrays: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> None:
+    """Write the parts of a stream's `__getstate__`, and what else its owner wants back, which must be plain JSON and arrays."""
+    arrays: dict[str, npt.NDArray[Any]] = {f"extra.{name}": array for name, array in (extra_arrays or {}).items()}
     content: dict[str, Any] = {
-        "model": encode(parts["model"], arrays, "model", _CLASSES),
+        "extra": dict(extra or {}),
+        "model": encode(parts["model"], arrays, "model", CLASSES),
         "options": [int(parts["options"][0]), *parts["options"][1:]],
         "seed": int(parts["seed"]),
         "rows": None,
@@ -49,19 +56,21 @@ def save_stream(path: str | os.PathLike[str], parts: Mapping[str, Any]) -> None:
         else:
             arrays["rows"] = rows
             content["rows"] = "dense"
-    write_container(path, _KIND, 1, content, arrays)
+    write_container(path, kind, 1, content, arrays)
 
 
-def load_stream(path: str | os.PathLike[str], rebuild: Callable[[dict[str, Any]], None]) -> None:
-    """Read a file of `save_stream` and hand its parts to `rebuild`, which refuses what does not fit together."""
-    stored = read_container(path, _KIND, (1,))
+def load_stream(
+    path: str | os.PathLike[str], rebuild: Callable[[dict[str, Any]], None], kind: str = KIND
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Read a file of `save_stream` and hand its parts to `rebuild`, which refuses what does not fit together; returns the rest."""
+    stored = read_container(path, kind, (1,))
     arrays, content = stored.arrays, stored.content
     try:
         state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
         max_nodes, revise, remember = content["options"]
         rebuild(
             {
-                "model": decode(content["model"], arrays, _CLASSES),
+                "model": decode(content["model"], arrays, CLASSES),
                 "options": (int(max_nodes), bool(revise), bool(remember)),
                 "seed": int(content["seed"]),
                 "times": (arrays.get("times.names"), arrays.get("times.q")),
@@ -69,12 +78,14 @@ def load_stream(path: str | os.PathLike[str], rebuild: Callable[[dict[str, Any]]
                 "state": state or None,
             }
         )
+        extra = dict(content.get("extra", {}))
     except ParameterError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
         raise FormatError(
             f"load(path={str(path)!r}): path must hold a whole stream. Got parts that do not fit together: {error}."
         ) from error
+    return extra, {name.removeprefix("extra."): array for name, array in arrays.items() if name.startswith("extra.")}
 
 
 def _rows(form: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:

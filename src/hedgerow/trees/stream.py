@@ -9,6 +9,7 @@ one cluster are folded into summary leaves, which keep their sufficient statisti
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,7 @@ class TreeStream:
         self._core: _core.TreeStream | None = None
         self._rows = RowStore()
         self._times = _Times()
+        self.note: dict[str, Any] = {}
 
     # ---- rows in
 
@@ -218,15 +220,19 @@ class TreeStream:
 
     # ---- files and pickles
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the stream to one file; a loaded one goes on exactly as this one does."""
-        files.save_stream(path, self.__getstate__())
+    def save(self, path: str | os.PathLike[str], note: Mapping[str, Any] | None = None) -> None:
+        """Write the stream to one file, whole or not at all; a loaded one goes on exactly as this one does.
+
+        `note` is plain JSON of the caller's own, such as how far it had read; `load` gives it back as the attribute `note`.
+        """
+        self.note = dict(self.note if note is None else note)
+        files.save_stream(path, self.__getstate__(), extra=self.note)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TreeStream:
         """A stream from a file that `save` wrote."""
         stream = cls.__new__(cls)
-        files.load_stream(path, stream.__setstate__)
+        stream.note, _ = files.load_stream(path, stream.__setstate__)
         return stream
 
     def __getstate__(self) -> dict[str, Any]:
@@ -240,6 +246,7 @@ class TreeStream:
             "times": (self._times.names, self._times.q),
             "rows": rows,
             "state": state,
+            "note": self.note,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -247,6 +254,7 @@ class TreeStream:
         self._model, self._options, self._seed = state["model"], tuple(state["options"]), state["seed"]
         self._times = _Times(*state["times"])
         self._rows = RowStore()
+        self.note = state.get("note", {})
         self._core = None
         if state["state"] is None:
             return
