@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import convergence, exchange, popularity, prediction, reporting, storage
+from hedgerow.plots import cluster_posterior
+from hedgerow.posterior import convergence, exchange, pictures, popularity, prediction, reporting, storage
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.report import write_report
@@ -168,6 +169,55 @@ class Posterior(Draws):
     def basis(self, partition: npt.ArrayLike | None = None) -> FloatArray:
         """Which basis measure each cluster of `partition` (the point estimate) came from: (K, R) probabilities, `MixedNRM` only."""
         return popularity.basis_weights(self, self._partition(partition, "basis"))
+
+    def plot_trace(self, quantity: str = "log_joint", *, ax: Any = None) -> Any:
+        """Draw a quantity of `summary` along the draws of every chain; returns the axes. Plots need the extra `plot`."""
+        return pictures.draw_trace(self, quantity, ax)
+
+    def plot_n_clusters(self, *, ax: Any = None) -> Any:
+        """Draw the posterior of the number of clusters, bars for all draws and dots for single chains; returns the axes."""
+        return cluster_posterior(self.n_clusters, ax=ax)
+
+    def plot_similarity(self, partition: npt.ArrayLike | None = None, *, ax: Any = None) -> Any:
+        """Draw `similarity` as a heat map in the order of `plot_tree`; of more than 2,000 rows an even sample. Returns the axes."""
+        return pictures.draw_similarity(self, self._partition(partition, "plot_similarity"), ax)
+
+    def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
+        """Draw the report's dendrogram: rows that share a cluster in more than half of the draws join below the cut."""
+        return pictures.draw_tree(self, names, max_leaves, ax)
+
+    def plot_scatter(
+        self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None
+    ) -> Any:
+        """Draw the rows in their clusters' colours, doubtful ones paler and larger; returns the axes.
+
+        One or two columns are drawn as they are; of more, the first two principal components.
+        """
+        return pictures.draw_scatter(self, self._partition(partition, "plot_scatter"), names, ax)
+
+    def plot_pairs(
+        self, columns: Sequence[str | int] | None = None, *, partition: npt.ArrayLike | None = None, axes: Any = None
+    ) -> Any:
+        """Draw two to five columns (names or positions) against each other; takes and returns a (d, d) array of axes."""
+        return pictures.draw_pairs(self, self._partition(partition, "plot_pairs"), columns, axes)
+
+    def plot_density(
+        self,
+        columns: str | int | Sequence[str | int] | None = None,
+        *,
+        prob: float = 0.9,
+        time: Any = None,
+        max_draws: int | None = 200,
+        ax: Any = None,
+    ) -> Any:
+        """Draw the predictive density of one column, with a band that holds `prob` of the draws, or of two as contours.
+
+        `columns` are names or positions, to be left out where X has one or two; all others are integrated out. Only
+        measurements have a density: the likelihood must be Gaussian there. `time` is the one to show under a `MixedNRM`
+        prior. Returns the axes.
+        """
+        own = self._partition(None, "plot_density")
+        return pictures.draw_density(self, own, columns, prob, time, max_draws, ax)
 
     def to_arviz(self) -> Any:
         """An `arviz.InferenceData` of the draws (needs the extra `arviz`)."""

@@ -39,7 +39,7 @@ from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.trees import ibhc
 from hedgerow.trees.reporting import place_points, tree_part
 
-__all__ = ["findings", "payload_of", "run_record"]
+__all__ = ["findings", "payload_of", "posterior_tree", "run_record", "tree_of"]
 
 LARGEST_TREE = 5_000  # rows; linkage holds all pairs
 SAMPLED_ROWS = 3_000  # of the similarity, beyond that
@@ -62,7 +62,7 @@ def payload_of(
     labels = found.labels
     X, columns = shown_columns(draws, names)
     whole = similarity(draws.labels).astype(np.float64) if draws.n <= LARGEST_TREE else None
-    tree = _grown_tree(draws) if whole is None else _tree(whole, X)
+    tree = _grown_tree(draws) if whole is None else tree_of(whole, X)
     order = np.argsort(labels, kind="stable") if tree is None else plots.leaf_order(tree.left, tree.right, tree.roots)
     counted = sparse.issparse(X)
     return ReportPayload(
@@ -113,8 +113,15 @@ def _draws(draws: Draws) -> DrawsPart:
     return DrawsPart(draws.n_clusters, watched, measured, {name: ess_bulk(trace) for name, trace in watched.items()})
 
 
-def _tree(whole: FloatArray, X: Any) -> TreePart | None:
-    """The posterior's tree; none for a single row."""
+def posterior_tree(draws: Draws) -> TreePart | None:
+    """The tree that a report shows; none for a single row, or for many rows without a model."""
+    if draws.n > LARGEST_TREE:
+        return _grown_tree(draws)
+    return tree_of(similarity(draws.labels).astype(np.float64), shown_columns(draws)[0])
+
+
+def tree_of(whole: FloatArray, X: Any) -> TreePart | None:
+    """Average linkage on co-clustering probabilities, firm branches ordered by the data; none for a single row."""
     n = len(whole)
     if n < 2:
         return None
