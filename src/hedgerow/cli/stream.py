@@ -2,7 +2,7 @@
 
 A thread reads lines, so that rows which wait go in together and a lone row is answered at once. A line that cannot be
 used is answered with an error line and changes nothing. Memory is bounded by --max-nodes, and with --state the trees
-outlive the process.
+outlive the process: `state_file` has what that means.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, TextIO
 
 import numpy as np
@@ -25,12 +26,14 @@ import numpy as np
 from hedgerow.cli.model import add_model_arguments, choose_model
 from hedgerow.cli.output import Interrupted, add_command
 from hedgerow.cli.reading import Column, Frame, Source
+from hedgerow.cli.state_file import StateFile
 from hedgerow.errors import ParameterError
 from hedgerow.trees import TreeStream
 
 __all__ = ["add"]
 
 SAVE_SECONDS = 60.0
+LONGEST_LINE = 1 << 20
 
 EXAMPLES = """examples:
   tail -f measurements.jsonl | hedgerow stream > clusters.jsonl
@@ -43,6 +46,8 @@ lines out, one for each row, each event in the life of a cluster and each line t
   {"row": 0, "id": "a7", "cluster": 0}
   {"event": "split", "cluster": 5, "other": 0, "size": 12, "at": 340}
   {"line": 17, "error": "..."}
+and with --state, at the start and whenever it is saved, how many lines of input and rows it has in it:
+  {"state": "trees.hedge", "lines": 341, "rows": 340}
 """
 
 
@@ -57,7 +62,13 @@ def add(commands: Any) -> None:
         EXAMPLES,
         run,
     )
-    parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there; save to it every minute and at the end")
+    parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there; save to it as rows come and at the end")
+    parser.add_argument(
+        "--save-every", type=float, metavar="SECONDS", default=SAVE_SECONDS, help="how often the state is saved (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--replay", action="store_true", help="the input starts where it did the first time: skip the lines that the state has seen"
+    )
     parser.add_argument("--first", type=int, metavar="N", default=200, help="rows that decide the model (default: %(default)s)")
     parser.add_argument("--batch", type=int, metavar="N", default=500, help="most rows put in together (default: %(default)s)")
     parser.add_argument(
@@ -75,35 +86,77 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, add, answer, save; until the input ends or somebody stops it."""
-    for name in ("first", "batch"):
-        if getattr(options, name) < 1:
-            raise ParameterError(f"--{name} {getattr(options, name)}: must be 1 or more.")
-    talk = _Talk(options, sys.stdout)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is as good as Ctrl-C
-    try:
-        for lines in _batches(sys.stdin, options, talk):
-            talk.answer(lines)
-    except KeyboardInterrupt:
-        raise Interrupted(f"stopped after {talk.told()}") from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        talk.save()
+    for name, least in (("first", 1), ("batch", 1), ("save_every", 0)):
+        if not getattr(options, name) >= least:
+            raise ParameterError(f"--{name.replace('_', '-')} {getattr(options, name)}: must be {least} or more.")
+    if options.replay and not options.state:
+        raise ParameterError("--replay: must come with --state, which knows the lines seen.")
+    with contextlib.ExitStack() as stack:
+        state = stack.enter_context(StateFile(options.state)) if options.state else None
+        stop = stack.enter_context(_stop_between_batches())
+        talk = _Talk(options, sys.stdout, state)
+        try:
+            for lines in _batches(sys.stdin, options, talk, stop):
+                talk.answer(lines)
+                if stop.asked:
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise Interrupted(f"stopped after {talk.told()}") from None
+        finally:
+            if talk.between:  # amid a batch the last state saved is the one that the answers agree with
+                talk.save()
     print(f"hedgerow: {talk.told()}", file=sys.stderr)
 
 
-def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk) -> Iterator[list[tuple[int, str]]]:
+class _Stop:
+    """Whether somebody asked to stop, and whether nothing is under way that must be ended first."""
+
+    asked = False
+    idle = False
+
+
+@contextmanager
+def _stop_between_batches() -> Iterator[_Stop]:
+    """Ctrl-C, and a service manager's stop, end the stream between two batches; a second one ends it at once."""
+    stop = _Stop()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        again, stop.asked = stop.asked, True
+        if again or stop.idle:
+            raise KeyboardInterrupt
+
+    before = [(number, signal.signal(number, handle)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield stop
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk, stop: _Stop) -> Iterator[list[tuple[int, str]]]:
     """Numbered lines, as many together as are waiting; before there is a model, as many as shall decide it."""
-    waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(maxsize=4 * options.batch)
+    waiting: queue.Queue[tuple[int, str] | Exception | None] = queue.Queue(maxsize=4 * options.batch)
+    skipped = talk.lines if options.replay else 0
 
     def read() -> None:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                waiting.put((number, line))
-        waiting.put(None)
+        number = 0
+        try:
+            for number, line in _numbered(file):
+                if number > skipped and line.strip():
+                    waiting.put((number, line))
+            short = f"--replay: the input must begin with the {skipped:,} lines that the state has seen. Got {number:,} lines."
+            waiting.put(ParameterError(short) if number < skipped else None)
+        except Exception as error:  # a thread's error would be lost, and the other end would wait for ever
+            waiting.put(error)
 
     threading.Thread(target=read, daemon=True).start()
     lines: list[tuple[int, str]] = []
-    while (item := waiting.get()) is not None:
+    while True:
+        stop.idle = True
+        item = waiting.get()
+        stop.idle = False
+        if not isinstance(item, tuple):
+            break
         lines.append(item)
         full = len(lines) >= (options.batch if talk.started else options.first)
         if full or (talk.started and not options.whole_batches and waiting.empty()):
@@ -111,21 +164,46 @@ def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk) -> Iterator
             lines = []
     if lines:
         yield lines
+    if isinstance(item, Exception):
+        raise item
+
+
+def _numbered(file: TextIO) -> Iterator[tuple[int, str]]:
+    """Lines from 1 on. What no person writes in a line is cut off, so that a file without line ends does not fill the memory."""
+    reconfigure = getattr(file, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")  # bytes that are no text make one bad line, not the end
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        while not line.endswith("\n") and (rest := file.readline(LONGEST_LINE)):
+            line = "too long" + rest[-1:]
+        yield number, line
 
 
 class _Talk:
     """The stream, and what is said about it."""
 
-    def __init__(self, options: argparse.Namespace, out: TextIO) -> None:
-        self.options, self.out = options, out
+    def __init__(self, options: argparse.Namespace, out: TextIO, state: StateFile | None) -> None:
+        self.options, self.out, self.state = options, out, state
         self.columns = _listed(options.columns)
         self.stream: TreeStream | None = None
         self.bad = 0
+        self.lines = self.lines_before = 0
+        self.between = True
         self.saved = time.monotonic()
-        if options.state and Path(options.state).exists():
-            if options.prior or options.likelihood:
-                raise ParameterError(f"--state {options.state}: has its model already; --prior and --likelihood cannot change it.")
-            self.stream = TreeStream.load(options.state)
+        loaded = None if state is None else state.load()
+        if loaded is None:
+            return
+        if options.prior or options.likelihood:
+            raise ParameterError(f"--state {options.state}: has its model already; --prior and --likelihood cannot change it.")
+        self.stream, note = loaded
+        if self.columns and note.columns and self.columns != note.columns:
+            raise ParameterError(f"--columns {options.columns}: must be those of the state, {', '.join(note.columns)}, or left out.")
+        self.columns = note.columns or self.columns
+        self.lines = note.lines
+        self.lines_before = 0 if options.replay else note.lines
+        self._tell_state()
 
     @property
     def started(self) -> bool:
@@ -137,11 +215,12 @@ class _Talk:
         rows = 0 if self.stream is None else self.stream.n_seen
         clusters = 0 if self.stream is None else self.stream.n_clusters
         bad = f", {self.bad:,} lines could not be used" if self.bad else ""
-        state = f"; state saved in {self.options.state}" if self.options.state and self.stream is not None else ""
+        state = f"; state saved in {self.options.state}" if self.state and self.stream and self.between else ""
         return f"{rows:,} rows in {clusters:,} clusters{bad}{state}"
 
     def answer(self, lines: list[tuple[int, str]]) -> None:
         """Put the rows of these lines in, and write their clusters and what happened."""
+        self.between = False
         rows = []
         for number, line in lines:
             try:
@@ -150,15 +229,22 @@ class _Talk:
                 self._refuse(number, error)
         if rows:
             self._add(rows)
+        self.lines = self.lines_before + lines[-1][0]
         self.out.flush()
-        if time.monotonic() - self.saved > SAVE_SECONDS:
+        self.between = True
+        if time.monotonic() - self.saved >= self.options.save_every:
             self.save()
 
     def save(self) -> None:
-        """Write the state, if one is kept."""
-        if self.options.state and self.stream is not None:
-            self.stream.save(self.options.state)
+        """Write the state, if one is kept and it has anything new in it."""
+        if self.state is not None and self.stream is not None and self.state.save(self.stream, self.lines, self.columns):
+            self._tell_state()
+            self.out.flush()
         self.saved = time.monotonic()
+
+    def _tell_state(self) -> None:
+        rows = 0 if self.stream is None else self.stream.n_seen
+        self._write({"state": str(self.options.state), "lines": self.lines, "rows": rows})
 
     def _add(self, rows: list[tuple[int, Any]]) -> None:
         """Rows as one batch; if it is refused, one by one, so that only those to blame are left out."""
@@ -192,7 +278,7 @@ class _Talk:
         """One line as a list of numbers, or as an object with the keys in use."""
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ParameterError(f"a line must be JSON. {error}") from error
         if isinstance(row, list):
             if not row or not all(_is_plain(entry) and not isinstance(entry, str) for entry in row):
@@ -228,11 +314,16 @@ class _Talk:
         self._write({"line": number, "error": str(error)})
 
     def _write(self, told: dict[str, Any]) -> None:
-        self.out.write(json.dumps(told, ensure_ascii=False) + "\n")
+        text = json.dumps(told, ensure_ascii=False)
+        if any("\ud800" <= letter <= "\udfff" for letter in text):  # half a letter, which JSON can say and a terminal cannot
+            text = json.dumps(told)
+        self.out.write(text + "\n")
 
 
 def _is_plain(entry: object) -> bool:
-    return entry is None or isinstance(entry, (bool, int, str)) or (isinstance(entry, float) and math.isfinite(entry))
+    if isinstance(entry, int):
+        return abs(entry) < 1 << 1000  # finite as a float
+    return entry is None or isinstance(entry, str) or (isinstance(entry, float) and math.isfinite(entry))
 
 
 def _column(entries: list[Any]) -> Column:

@@ -82,7 +82,7 @@ def write_container(
         "content": dict(content),
     }
     try:
-        text = json.dumps(header, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(header, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise NotStorableError(f"save(...): the record of a {kind} must be plain JSON. Got {error}.") from error
     _replace(Path(path), lambda file: _write_zip(file, text, arrays))
