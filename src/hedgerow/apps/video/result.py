@@ -97,6 +97,13 @@ class Segmentation:
         """The table as a CSV file."""
         writers.write_csv(path, self.table(n_segments))
 
+    def write_hierarchy(self, path: str | os.PathLike[str]) -> None:
+        """The joins from fine to coarse as a CSV file: nodes left and right become `node`, which leaves n_segments."""
+        tree = self.hierarchy
+        nodes = tree.n + np.arange(len(tree.left))
+        columns = {"node": nodes, "left": tree.left, "right": tree.right, "height": tree.height}
+        writers.write_csv(path, columns | {"n_segments": 2 * tree.n - 1 - nodes})
+
     def write_npz(self, path: str | os.PathLike[str], n_segments: int | None = None) -> None:
         """The label volume as `labels` in a compressed npz file, written frame by frame."""
         kind = np.uint16 if self.hierarchy.cut(n_segments).max() <= 0xFFFF else np.uint32
