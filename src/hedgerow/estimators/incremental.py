@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from hedgerow.estimators.defaults import default_likelihood, default_prior
+from hedgerow.estimators.files import read_incremental, write_incremental
 from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
 from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, take_rows
 from hedgerow.likelihoods import Likelihood
@@ -153,6 +155,19 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The model with everything filled in."""
         return self._started().model
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file, whole or not at all; a loaded one goes on exactly as this one does."""
+        write_incremental(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """An estimator from a file that `save` wrote; nothing in such a file can run code."""
+        parts = read_incremental(path)
+        estimator = cls()
+        estimator._numbers = _Numbers(parts.pop("numbers"))
+        estimator.__dict__.update(parts)
+        return estimator
+
     def _learn(self, X: Any, times: Any, sample_weight: Any, *, fresh: bool) -> Self:
         before = dict(self.__dict__)
         try:
@@ -207,9 +222,15 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 class _Numbers:
     """Numbers for the ids of a stream: 0, 1, ... for the clusters that a batch leaves, then for those that came and went in it."""
 
-    def __init__(self) -> None:
-        self._number = np.full(1, -1, dtype=np.int32)  # by id + 1; the id -1 means no cluster and stays -1
-        self._next = 0
+    def __init__(self, table: IntArray | None = None) -> None:
+        first = np.full(1, -1, dtype=np.int32)  # by id + 1; the id -1 means no cluster and stays -1
+        self._number: IntArray = first if table is None else table.copy()
+        self._next = int(self._number.max()) + 1
+
+    @property
+    def table(self) -> IntArray:
+        """The numbers by id + 1, from which they can be made again."""
+        return self._number
 
     def of(self, ids: Any) -> IntArray:
         """Numbers of ids."""

@@ -137,6 +137,11 @@ class TreeStream:
         return self._model
 
     @property
+    def remembers(self) -> bool:
+        """Whether `labels` can be asked for."""
+        return self._options[2]
+
+    @property
     def n_seen(self) -> int:
         """Rows so far."""
         return 0 if self._core is None else self._core.n_seen

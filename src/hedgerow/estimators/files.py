@@ -1,0 +1,104 @@
+"""IncrementalBHC on disk: its stream with the parameters, the numbers of its clusters and the columns of its batches."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.container import FormatError, decode, encode
+from hedgerow.errors import ParameterError, require
+from hedgerow.trees import TreeStream
+from hedgerow.trees.files import CLASSES, load_stream, save_stream
+
+if TYPE_CHECKING:
+    from hedgerow.estimators.incremental import IncrementalBHC
+
+__all__ = ["read_incremental", "write_incremental"]
+
+_KIND = "incremental"
+_PARAMETERS = ("prior", "likelihood", "max_nodes", "revise", "remember")
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -> None:
+    """Write a fitted estimator, whole or not at all; a generator given as random_state is left out, being used up."""
+    owner = type(estimator).__name__
+    require("stream_" in vars(estimator), owner, "path", str(path), "be given after fit or partial_fit: there is nothing to save yet")
+    arrays: Arrays = {}
+    seed = estimator.random_state
+    whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
+    content: dict[str, Any] = {name: encode(getattr(estimator, name), arrays, name, CLASSES) for name in _PARAMETERS}
+    columns = getattr(estimator, "feature_names_in_", None)
+    content |= {
+        "random_state": int(seed) if whole else None,
+        "n_features_in_": getattr(estimator, "n_features_in_", None),
+        "feature_names_in_": None if columns is None else [str(name) for name in columns],
+        "given": estimator._given,
+    }
+    arrays |= {"numbers": estimator._numbers.table, "last": estimator._last}
+    if estimator._rows is not None:
+        arrays["rows"] = estimator._rows
+    save_stream(path, estimator.stream_.__getstate__(), _KIND, content, arrays)
+
+
+def read_incremental(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Everything that is in a file of `write_incremental`, as attributes of a new estimator."""
+    stream = TreeStream.__new__(TreeStream)
+    content, arrays = load_stream(path, stream.__setstate__, _KIND)
+    try:
+        parts: dict[str, Any] = {name: decode(content[name], arrays, CLASSES) for name in _PARAMETERS}
+        parts |= {"random_state": content["random_state"], "stream_": stream, "_given": _whole(content["given"])}
+        if content["n_features_in_"] is not None:
+            parts["n_features_in_"] = _whole(content["n_features_in_"])
+        if content["feature_names_in_"] is not None:
+            parts["feature_names_in_"] = np.array([_text(name) for name in content["feature_names_in_"]], dtype=object)
+            _need(len(parts["feature_names_in_"]) == parts.get("n_features_in_"), "names for other columns")
+        parts |= {"numbers": arrays["numbers"], "_last": arrays["last"], "_rows": arrays.get("rows")}
+        _check(stream, parts)
+    except ParameterError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        words = f"load(path={str(path)!r}): path must hold a whole IncrementalBHC. Got parts that do not fit together: {error}."
+        raise FormatError(words) from error
+    return parts
+
+
+def _check(stream: TreeStream, parts: dict[str, Any]) -> None:
+    """Numbers for all ids there are, one each; as many labels as rows."""
+    seen = stream.n_seen
+    _need(seen > 0 and parts["_given"] > 0, "no rows")
+    _need(parts["remember"] is stream.remembers, "a stream that remembers other things")
+    numbers, last, rows = parts["numbers"], parts["_last"], parts["_rows"]
+    _need(numbers.dtype == np.int32 and numbers.ndim == 1 and last.dtype == np.int32 and last.ndim == 1, "numbers of another type")
+    _need(len(numbers) > 0 and numbers[0] == -1 and int(numbers.min()) >= -1, "numbers that are none")
+    used = np.sort(numbers[numbers >= 0])
+    _need(np.array_equal(used, np.arange(len(used))), "numbers twice or left out")
+    events = stream.events
+    ids = [*stream.cluster_ids.tolist(), *(e.cluster for e in events), *(e.other for e in events)]
+    _need(max(ids) + 1 < len(numbers) and bool((numbers[np.array(ids)[np.array(ids) >= 0] + 1] >= 0).all()), "clusters without numbers")
+    if rows is not None:
+        _need(rows.dtype == np.int64 and rows.shape == (seen,), "rows of another number")
+        _need(int(rows.min()) >= 0 and int(rows.max()) < parts["_given"], "rows that were not given")
+    elif parts["remember"]:
+        _need(parts["_given"] == seen, "rows of another number")
+
+
+def _need(condition: bool, words: str) -> None:
+    if not condition:
+        raise ValueError(words)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError(f"a count of {str(value)[:60]}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a name that is no text")
+    return value
