@@ -1,0 +1,149 @@
+"""AISTATS 2014, section 4.1, Table 1 and Figure 3: IBHC, Gibbs and SMC (and TreeGuided) on time-varying points.
+
+Two sets: points made by the paper's recipe, with times; and the very points of its Figure 3, whose times are not known, as
+exchangeable data. Writes synthetic.json, synthetic.md and synthetic.png / .svg.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hedgerow as hr
+from papers import common
+from papers.aistats2014 import methods
+from papers.aistats2014.generator import Points, figure_points, moving_points
+from papers.aistats2014.synthetic_figure import draw
+from papers.common import Record, Runs, Size, markdown, mean_sd, number, say
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is run: repetitions and lengths, the paper's where the size is full."""
+
+    per_centre: int = 100
+    every: int = 1
+    ibhc_runs: int = 10
+    passes: int = 25
+    gibbs_runs: int = 5
+    gibbs_iterations: int = 3000
+    smc_runs: int = 5
+    particles: int = 100
+    tree_runs: int = 5
+    tree_iterations: int = 500
+    tree_warmup: int = 200
+    online_runs: int = 5
+    data_seed: int = 3
+
+
+SETTINGS: dict[Size, Settings] = {
+    "full": Settings(),
+    "quick": Settings(25, 4, 3, 25, 2, 1000, 1, 30, 2, 200, 80, 2),
+    "tiny": Settings(4, 60, 1, 2, 1, 20, 1, 3, 1, 20, 10, 1),
+}
+#: Table 1 of the paper: log joint and seconds, mean and +-.
+PRINTED = {
+    "IBHC": {"log_joint": -62567, "log_joint_pm": 120, "seconds": 36, "seconds_pm": 2},
+    "Gibbs": {"log_joint": -63970, "log_joint_pm": 735, "seconds": 10611, "seconds_pm": 956},
+    "SMC": {"log_joint": -64180, "log_joint_pm": 250, "seconds": 2763, "seconds_pm": 187},
+}
+NUMBERS = ("max_log_joint", "settled_log_joint", "seconds", "clusters")
+
+
+def main(size: Size, out: Path, seeds: int | None = None) -> Record:
+    """Run, tell, draw; `seeds` bounds the runs of every method."""
+    settings = SETTINGS[size]
+    runs = Runs(out, "synthetic")
+    sets = {"moving": moving_points(settings.per_centre, settings.data_seed)}
+    figure = figure_points(settings.every)
+    if figure is not None:
+        sets["figure"] = figure
+    result: Record = {
+        "experiment": "AISTATS 2014, section 4.1, Table 1, Figure 3",
+        "settings": asdict(settings) | {"size": size, "most_runs": seeds},
+        "machine": common.machine(),
+        "printed": PRINTED,
+        "sets": {},
+    }
+    best: dict[str, dict[str, Any]] = {}
+    for key, points in sets.items():
+        result["sets"][key], best[key] = _run_set(runs, key, points, settings, seeds)
+    common.write_json(out / "synthetic.json", result)
+    common.write_text(out / "synthetic.md", table(result))
+    draw(result, sets, best, out)
+    print(table(result))
+    return result
+
+
+def _run_set(runs: Runs, key: str, points: Points, settings: Settings, seeds: int | None) -> tuple[Record, dict[str, Any]]:
+    """Every method on one set: numbers over runs, traces, and the partition of the best run of each."""
+    timed = points.times is not None
+    plans: dict[str, tuple[int, Any, Record]] = {
+        "IBHC": (settings.ibhc_runs, lambda s: methods.ibhc(points, settings.passes, s), {"passes": settings.passes}),
+        "Gibbs": (
+            settings.gibbs_runs,
+            lambda s: methods.chain(points, hr.Gibbs(collapse=False), settings.gibbs_iterations, 0, s, "one"),
+            {"iterations": settings.gibbs_iterations},
+        ),
+        "SMC": (settings.smc_runs, lambda s: methods.particles(points, settings.particles, s), {"particles": settings.particles}),
+        "TreeGuided": (
+            settings.tree_runs,
+            lambda s: methods.chain(points, hr.TreeGuided(), settings.tree_iterations, settings.tree_warmup, s, "one"),
+            {"iterations": settings.tree_iterations, "warmup": settings.tree_warmup},
+        ),
+    }
+    if timed:
+        plans["IBHC online"] = (settings.online_runs, lambda s: methods.online(points, s), {"batches": "time steps"})
+    rows: Record = {}
+    traces: Record = {}
+    best: dict[str, Any] = {}
+    for method, (wanted, make, about) in plans.items():
+        count = min(wanted, seeds) if seeds else wanted
+        say(f"{points.name}, {len(points.X)} rows: {method} x {count}")
+        records = []
+        for seed in range(count):
+            mine = about | {"data": points.name, "rows": len(points.X), "seed": seed, "hedgerow": hr.__version__}
+            records.append(runs.get(f"{key}_{method.replace(' ', '_')}_{seed}", mine, partial(make, seed)))
+        rows[method] = {name: common.over_runs(records, name) for name in NUMBERS}
+        rows[method]["agreement"] = {name: common.over_runs([r["agreement"] for r in records], name) for name in points.labels}
+        top = max(records, key=lambda record: record["settled_log_joint"])
+        best[method] = np.array(top["labels"])
+        traces[method] = top["trace"]
+    given = {
+        name: {"settled_log_joint": methods.settled(points, labels), "clusters": len(np.unique(labels))}
+        for name, labels in points.labels.items()
+    }
+    about_set = {"name": points.name, "rows": len(points.X), "timed": timed}
+    return {"data": about_set, "methods": rows, "given": given, "traces": traces}, best
+
+
+def table(result: Record) -> str:
+    """Table 1 beside the paper's values, for both sets."""
+    parts = ["# Synthetic data (Table 1)\n"]
+    for part in result["sets"].values():
+        kind = "with times" if part["data"]["timed"] else "exchangeable"
+        parts.append(f"## {part['data']['name']}, {part['data']['rows']:,} points, {kind}\n")
+        rows = []
+        for method, row in part["methods"].items():
+            printed = result["printed"].get(method)
+            paper = ("–", "–") if printed is None else (
+                f"{number(printed['log_joint'], 0)} ± {printed['log_joint_pm']}", f"{printed['seconds']:,} ± {printed['seconds_pm']}"
+            )  # fmt: skip
+            agreement = next(iter(row["agreement"].values()))
+            rows.append(
+                [method, mean_sd(row["max_log_joint"], 0), mean_sd(row["settled_log_joint"], 0), mean_sd(row["clusters"], 1),
+                 mean_sd(agreement, 3), mean_sd(row["seconds"], 2), str(row["seconds"]["runs"]), *paper]
+            )  # fmt: skip
+        against = next(iter(part["given"]))
+        header = ["", "max log joint", "at its partition", "clusters", f"adjusted Rand to {against}", "CPU seconds", "runs"]
+        parts.append(markdown([*header, "paper: log joint", "paper: seconds"], rows))
+        words = "; ".join(
+            f"{name}: {number(row['settled_log_joint'], 0)} ({row['clusters']} clusters)" for name, row in part["given"].items()
+        )
+        parts.append(f"Log joint at given labels, mean over draws of the auxiliary variables: {words}.\n")
+    parts.append("The paper's points are not ours: its log joints compare in order only, except on the points of its figure.\n")
+    return "\n".join(parts)

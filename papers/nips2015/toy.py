@@ -1,0 +1,185 @@
+"""NIPS 2015, section 4.1 and Figure 3: four samplers on the toy set from the rough start, under DP and NGG.
+
+Writes toy.json (every number), toy.md (the table beside the authors' logs) and toy.png / .svg.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hedgerow as hr
+from papers import common
+from papers.chains import COLUMNS, run_chain, summarize
+from papers.common import Record, Runs, Size, markdown, mean_sd, number, say
+from papers.nips2015.authors import logged_runs, run_under_their_prior
+from papers.nips2015.models import METHODS, PRIORS, Set, kernel, toy_set
+from papers.nips2015.toy_figure import draw
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is run. G and D of tgMCMC are those of the authors' logs; the paper's text has G = 20, which is among `varied_g`."""
+
+    seeds: int
+    seconds: float
+    warmup: int = 1000
+    G: int = 10
+    D: int = 2
+    vary_seeds: int = 5
+    vary_seconds: float = 1.5
+    varied_g: tuple[int, ...] = (1, 5, 10, 20, 40)
+    varied_d: tuple[int, ...] = (0, 1, 2, 3, 4)
+    their_prior_seeds: int = 5
+    their_prior_iterations: int = 1000
+
+
+SETTINGS: dict[Size, Settings] = {
+    "full": Settings(seeds=10, seconds=10.0),
+    "quick": Settings(seeds=3, seconds=2.5, vary_seeds=2, vary_seconds=0.5, their_prior_seeds=1),
+    "tiny": Settings(
+        seeds=2, seconds=0.15, warmup=50, vary_seeds=1, vary_seconds=0.05, varied_g=(1, 10), varied_d=(1, 2),
+        their_prior_seeds=1, their_prior_iterations=50,
+    ),
+}  # fmt: skip
+
+
+def main(size: Size, out: Path, seeds: int | None = None) -> Record:
+    """Run, tell, draw."""
+    settings = SETTINGS[size]
+    count = seeds or settings.seeds
+    data = toy_set()
+    truth = np.asarray(data.labels)
+    runs = Runs(out, "toy")
+    logs = logged_runs() if data.authors else None
+    after = sorted({round(cell["iterations"]["mean"]) for prior in (logs or {}).values() for cell in prior.values()})
+    result: Record = {
+        "experiment": "NIPS 2015, section 4.1, Figure 3",
+        "data": {"name": data.name, "authors": data.authors, "rows": len(data.X), "true_clusters": int(truth.max()) + 1},
+        "settings": asdict(settings) | {"seeds": count, "size": size},
+        "machine": common.machine(),
+        "truth_log_joint_dp": hr.Mixture(PRIORS["DP"], hr.GaussianWishart()).log_joint(data.X, truth),
+        "authors_logs": logs,
+        "samplers": {},
+        "vary": {},
+    }
+    traces: Record = {}
+    for prior in PRIORS:
+        say(f"toy, {prior}: {len(METHODS)} samplers x {count} runs x {settings.seconds} s")
+        for method in METHODS:
+            found = kernel(method, G=settings.G, D=settings.D)
+            warmup = settings.warmup if method == "TreeGuided" else 0
+            records = [
+                _run(runs, data, prior, method, found, seed, settings.seconds, warmup, after) for seed in range(count)
+            ]
+            result["samplers"].setdefault(prior, {})[method] = summarize(records)
+            traces.setdefault(prior, {})[method] = [record["trace"] for record in records]
+    for letter, values in (("G", settings.varied_g), ("D", settings.varied_d)):
+        say(f"toy, DP: tgMCMC with varying {letter}")
+        for value in values:
+            found = kernel("tgMCMC", **({"G": 20, "D": 2} | {letter: value}))
+            records = [
+                _run(runs, data, "DP", f"{letter}={value}", found, seed, settings.vary_seconds, 0, ())
+                for seed in range(settings.vary_seeds)
+            ]
+            result["vary"].setdefault(letter, {})[str(value)] = summarize(records)
+            traces.setdefault(letter, {})[str(value)] = [record["trace"] for record in records]
+    result["their_prior"] = _their_prior(runs, data, settings)
+    result["traces"] = traces
+    common.write_json(out / "toy.json", result)
+    common.write_text(out / "toy.md", table(result))
+    draw(result, data, out)
+    print(table(result))
+    return result
+
+
+def _run(
+    runs: Runs, data: Set, prior: str, method: str, found: hr.Kernel, seed: int, seconds: float, warmup: int, after: Any
+) -> Record:
+    model = hr.Mixture(PRIORS[prior], hr.GaussianWishart()).resolve(data.X)
+    settings = {
+        "data": data.name, "rows": len(data.X), "prior": repr(model.prior), "kernel": repr(found), "seconds": seconds,
+        "warmup": warmup, "seed": seed, "start": "rough", "after": list(after), "hedgerow": hr.__version__,
+    }  # fmt: skip
+
+    def make() -> Record:
+        labels = hr.ibhc(model, data.X, insert="top", seed=seed).labels
+        bound = model.likelihood.bind(data.X)
+        return run_chain(model, data.X, found, labels, seed, seconds, warmup=warmup, bound=bound, best_after=after)
+
+    return runs.get(f"{prior}_{method}_{seed}", settings, make)
+
+
+def _their_prior(runs: Runs, data: Set, settings: Settings) -> Record:
+    """Gibbs, the exact and the published tree-guided sampler under exactly the authors' NGG prior, from the true labels."""
+    assert data.labels is not None
+    say("toy, the authors' own NGG prior")
+    rows: Record = {}
+    for method in ("Gibbs", "tgMCMC", "TreeGuided"):
+        found = kernel(method, G=settings.G, D=settings.D)
+        records = []
+        for seed in range(settings.their_prior_seeds):
+            about = {"data": data.name, "kernel": repr(found), "iterations": settings.their_prior_iterations, "seed": seed}
+
+            def make(found: hr.Kernel = found, seed: int = seed) -> Record:
+                return run_under_their_prior(data.X, data.labels, found, settings.their_prior_iterations, seed)  # type: ignore[arg-type]
+
+            records.append(runs.get(f"their_prior_{method}_{seed}", about, make))
+        rows[method] = {name: common.over_runs(records, name) for name in records[0]}
+    return rows
+
+
+def table(result: Record) -> str:
+    """The samplers beside the authors' logs."""
+    header = ["", *(heading for _, heading, _ in COLUMNS), "R-hat of log joint", "times faster"]
+    parts = [f"# Toy set ({result['data']['name']}), {result['settings']['seeds']} runs x {result['settings']['seconds']} s of CPU\n"]
+    parts.append("Mean (sd) over runs. DP log joint of the true labels: " + number(result["truth_log_joint_dp"], 2) + ".\n")
+    for prior, cells in result["samplers"].items():
+        logs = (result["authors_logs"] or {}).get(prior, {})
+        rows = []
+        for method, row in cells.items():
+            logged = logs.get(method)
+            faster = logged["milliseconds_per_iteration"]["mean"] / row["milliseconds_per_iteration"]["mean"] if logged else None
+            rows.append([f"{prior} {method}", *_cells(row), number(row["rhat_log_joint"], 3), number(faster, 1)])
+        rows += [[f"authors' log: {prior} {method}", *_cells(row), "", ""] for method, row in logs.items()]
+        parts.append(markdown(header, rows))
+    if result["authors_logs"]:
+        parts.append(_equal_iterations(result))
+    parts.append(_varying(result))
+    parts.append(
+        "Under exactly the authors' NGG prior, from the true labels:\n\n"
+        + markdown(
+            ["", "max log joint", "clusters"],
+            [[name, mean_sd(row["max_log_joint"], 2), mean_sd(row["mean_clusters"], 2)] for name, row in result["their_prior"].items()],
+        )
+    )
+    return "\n".join(parts)
+
+
+def _cells(row: Record) -> list[str]:
+    return [mean_sd(row.get(name), digits) for name, _, digits in COLUMNS]
+
+
+def _equal_iterations(result: Record) -> str:
+    rows = []
+    for prior, cells in result["authors_logs"].items():
+        for method, logged in cells.items():
+            count = round(logged["iterations"]["mean"])
+            ours = result["samplers"][prior][method]["best_after"][str(count)]
+            rows.append([f"{prior} {method}", str(count), mean_sd(ours, 1), mean_sd(logged["max_log_joint"], 1)])
+    header = ["", "iterations", "ours", "authors' log"]
+    return "Best log joint after as many iterations as the authors' runs had:\n\n" + markdown(header, rows)
+
+
+def _varying(result: Record) -> str:
+    rows = []
+    for letter, cells in result["vary"].items():
+        for value, row in cells.items():
+            shown = (("max_log_joint", 2), ("max_log_joint_at", 3), ("log_r", 2), ("milliseconds_per_iteration", 3))
+            rows.append([f"{letter} = {value}", *(mean_sd(row[name], digits) for name, digits in shown)])
+    return "tgMCMC with varying G (D = 2) and D (G = 20), DP:\n\n" + markdown(
+        ["", "max log joint", "seconds to it", "mean log r", "ms/iteration"], rows
+    )
