@@ -47,5 +47,6 @@ void bind_likelihoods(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_streams(nb::module_& m);
+void bind_shard(nb::module_& m);
 
 }  // namespace hedgerow::bindings

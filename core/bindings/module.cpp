@@ -9,5 +9,6 @@ NB_MODULE(_core, m) {
   hedgerow::bindings::bind_likelihoods(m);
   hedgerow::bindings::bind_chain(m);
   hedgerow::bindings::bind_trees(m);
+  hedgerow::bindings::bind_shard(m);
   m.def("instruction_set", [] { return std::string(hedgerow::simd().name); }, "The instruction set the hot loops use here.");
 }

@@ -256,5 +256,87 @@ class Guide:
     def induced(self, rows: NDArray[numpy.int32]) -> dict[str, Any]:
         """The induced tree of these rows, as named arrays."""
 
+class Measure:
+    """
+    A plain normalized random measure with u and its hyper-parameters as state.
+    """
+
+    def __init__(self, prior: Prior, n: int) -> None: ...
+
+    def log_kappa(self, sizes: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+        """log of the prior weight of clusters of these sizes."""
+
+    def log_partition(self, sizes: NDArray[numpy.int64]) -> float: ...
+
+    def log_front(self) -> float: ...
+
+    def log_weights(self, sizes: NDArray[numpy.int64], seed: int) -> tuple[Any, ...]:
+        """Draws of the log weights of occupied atoms given u, and log(u + tau)."""
+
+    def update(self, sizes: NDArray[numpy.int64], seed: int, u: bool = True, hyper: bool = True) -> None: ...
+
+    def first_guess(self, seed: int) -> None:
+        """A first u, before there are clusters."""
+
+    def state(self) -> dict[str, Any]: ...
+
+    def set_state(self, log_u: float, alpha: float, sigma: float, tau: float, theta: float) -> None: ...
+
+class Ledger:
+    """Sufficient statistics of numbered sets of rows."""
+
+    def __init__(self, likelihood: Likelihood) -> None: ...
+
+    def reset(self, size: int) -> None:
+        """All slots empty."""
+
+    def fold(self, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], target: NDArray[numpy.int32]) -> None:
+        """Adds packed sets to slots."""
+
+    def add_rows(self, slot: int, rows: NDArray[numpy.int32]) -> None: ...
+
+    def merge(self, slot: int, other: int) -> None: ...
+
+    def load(self, slot: int, other: Ledger, from_slot: int) -> None:
+        """Copies a slot of another ledger of the same likelihood."""
+
+    def pack(self) -> dict[str, Any]: ...
+
+    def log_marginals(self) -> NDArray[numpy.float64]: ...
+
+    def log_merged(self, slot: int, others: NDArray[numpy.int32]) -> NDArray[numpy.float64]:
+        """log p of the slot together with each of the others."""
+
+    def draw_atoms(self, seed: int) -> NDArray[numpy.float64]: ...
+
+    @property
+    def size(self) -> int: ...
+
+class Shard:
+    """Some of the rows of a larger data set, with their labels."""
+
+    def __init__(self, likelihood: Likelihood, first_row: int, seed: int) -> None: ...
+
+    @property
+    def n_rows(self) -> int: ...
+
+    def labels(self) -> NDArray[numpy.int32]: ...
+
+    def set_labels(self, labels: NDArray[numpy.int32]) -> None: ...
+
+    def tally(self, clusters: int) -> dict[str, Any]:
+        """Counts and packed statistics of clusters 0..k-1."""
+
+    def begin(self, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], log_size: NDArray[numpy.float64]) -> dict[str, Any]:
+        """Draws labels from the predictive of known clusters."""
+
+    def sweep(self, log_weight: NDArray[numpy.float64], atoms: NDArray[numpy.float64], alpha: float, sigma: float, log_rate: float, iteration: int) -> dict[str, Any]:
+        """One conditional update of all labels."""
+
+    def halve(self, role: NDArray[numpy.int32], side: NDArray[numpy.int32], act: NDArray[numpy.int32], even: NDArray[numpy.int32], anchor: NDArray[numpy.int64], log_share: NDArray[numpy.float64], numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], iteration: int, scan: int) -> dict[str, Any]:
+        """One scan of split and merge proposals: sides drawn or scored."""
+
+    def rename(self, first: NDArray[numpy.int32], second: NDArray[numpy.int32]) -> None: ...
+
 def instruction_set() -> str:
     """The instruction set the hot loops use here."""

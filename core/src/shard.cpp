@@ -1,0 +1,289 @@
+// The passes over one shard; see shard.hpp.
+#include "hedgerow/shard.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/special.hpp"
+
+namespace hedgerow {
+namespace {
+
+constexpr std::int64_t kMostJumps = 20000000;
+constexpr double kFarBelow = 40.0;  // e^-40 of the best is never drawn
+enum Purpose : std::uint64_t { kSlice = 1, kChoice, kOctave, kAtom, kReservoir, kBegin, kHalf };
+
+[[noreturn]] void too_many_jumps() {
+  throw std::runtime_error(
+      "more than twenty million jumps of the measure lie above the slices, as happens when sigma is large. Fix a smaller sigma");
+}
+
+// Points of the intensity in y = bw between 2^(-k-1) and 2^-k (octave k + 1), or above 1 (octave 0), left to right. The points of
+// an octave are a function of its address alone, so every shard finds the same ones and looks only as deep as its own slices go.
+class Octave {
+ public:
+  Octave(double log_front, double sigma, int number, Rng rng)
+      : sigma_(sigma), head_(number == 0), y_(number == 0 ? 1.0 : std::ldexp(1.0, -number)), high_(2.0 * y_), rng_(rng) {
+    if (!head_) log_rate_ = log_front - (1.0 + sigma) * std::log(y_) - y_;
+    low_ = y_;
+    log_front_ = log_front;
+  }
+
+  // The next point, or +∞ when there is none.
+  double next() {
+    for (;;) {
+      if (head_) {  // beyond y the intensity is at most its power there times e^-y, whose next point has a closed form
+        const double log_mass = log_front_ - (1.0 + sigma_) * std::log(y_) - y_;
+        const double used = rng_.exponential() * std::exp(-log_mass);
+        if (used >= 1.0) return kInf;
+        const double from = y_;
+        y_ -= std::log1p(-used);
+        if (std::log(rng_.uniform_open()) < -(1.0 + sigma_) * std::log(y_ / from)) return y_;
+      } else {
+        y_ += rng_.exponential() * std::exp(-log_rate_);
+        if (!(y_ < high_)) return kInf;
+        if (std::log(rng_.uniform_open()) < -(1.0 + sigma_) * std::log(y_ / low_) - (y_ - low_)) return y_;
+      }
+    }
+  }
+
+ private:
+  double sigma_;
+  bool head_;
+  double y_, high_;
+  Rng rng_;
+  double low_ = 0.0, log_front_ = 0.0, log_rate_ = 0.0;
+};
+
+}  // namespace
+
+Shard::Shard(std::shared_ptr<const Likelihood> likelihood, std::int64_t first_row, std::uint64_t seed)
+    : likelihood_(std::move(likelihood)),
+      first_row_(first_row),
+      seed_(seed),
+      statistics_(likelihood_->statistics(Layout::nodes)),
+      label_(likelihood_->rows(), 0) {
+  if (statistics_->atom_size() == 0) throw std::invalid_argument("a likelihood whose parameters can be drawn is needed");
+}
+
+void Shard::set_labels(std::vector<std::int32_t> labels) {
+  if (labels.size() != label_.size()) throw std::invalid_argument("labels must have one entry per row");
+  for (std::int32_t c : labels)
+    if (c < 0) throw std::invalid_argument("labels must not be negative");
+  label_ = std::move(labels);
+  side_.clear();
+}
+
+Packed Shard::pack(int k, const std::vector<std::int64_t>& count) {
+  Packed out;
+  out.count = count;
+  out.start.assign(1, 0);
+  for (int c = 0; c < k; ++c) {
+    if (count[c] > 0) statistics_->pack(c, out.numbers);
+    out.start.push_back(static_cast<std::int64_t>(out.numbers.size()));
+  }
+  return out;
+}
+
+Packed Shard::tally(int k) {
+  statistics_->reset(k);
+  std::vector<std::int64_t> count(k, 0);
+  for (int i = 0; i < rows(); ++i) {
+    if (label_[i] >= k) throw std::invalid_argument("a label is beyond the clusters");
+    statistics_->add(label_[i], i);
+    ++count[label_[i]];
+  }
+  return pack(k, count);
+}
+
+Packed Shard::begin(const Packed& clusters, const std::vector<double>& log_size) {
+  const int k = static_cast<int>(log_size.size());
+  auto known = likelihood_->statistics(Layout::clusters);
+  known->reset(k);
+  for (int c = 0; c < k; ++c)
+    known->unpack(c, clusters.numbers.data() + clusters.start[c], static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
+  const Address choice(seed_, 0, kBegin);
+  AlignedVector<double> log_p(padded(k));
+  for (int i = 0; i < rows(); ++i) {
+    known->log_predictive_front(i, k, log_p.data());
+    double top = -kInf, total = 0.0;
+    for (int c = 0; c < k; ++c) top = std::max(top, log_p[c] += log_size[c]);
+    for (int c = 0; c < k; ++c) total += log_p[c] = std::exp(log_p[c] - top);
+    double left = choice.open(static_cast<std::uint64_t>(first_row_ + i)) * total;
+    int chosen = 0;
+    while (chosen + 1 < k && (left -= log_p[chosen]) > 0.0) ++chosen;
+    label_[i] = chosen;
+  }
+  side_.clear();
+  return tally(k);
+}
+
+// One jump offered to the rows whose slice lies below it; a row keeps one of those offered so far, each with probability
+// proportional to its density.
+void Shard::offer(const double* atom, std::int64_t name, double log_weight, std::uint64_t iteration) {
+  const Address reservoir(Address(seed_, iteration, kReservoir).word(static_cast<std::uint64_t>(name)), iteration, kReservoir);
+  for (Newcomer& low : low_) {
+    if (log_slice_[low.row] >= log_weight) return;
+    const double density = statistics_->log_density(low.row, atom);
+    const double before = low.log_total;
+    low.log_total = log_add(before, density);
+    const double u = reservoir.open(static_cast<std::uint64_t>(first_row_ + low.row));
+    if (before == -kInf || std::log(u) < density - low.log_total) low.name = name;
+  }
+}
+
+// Jumps that no row sits on, octave by octave, as deep as the lowest slice of this shard.
+void Shard::offer_jumps(const Weights& weights, std::uint64_t iteration, Swept& out) {
+  const double log_front = std::log(weights.alpha) + weights.sigma * weights.log_rate - lgamma(1.0 - weights.sigma);
+  const Address octaves(seed_, iteration, kOctave);
+  const auto rng_of = [&](int number) { return Rng(octaves.word(static_cast<std::uint64_t>(number))); };
+  std::vector<double> head;
+  Octave above(log_front, weights.sigma, 0, rng_of(0));
+  for (double y = above.next(); y < kInf; y = above.next()) {
+    head.push_back(std::log(y));
+    if (++out.jumps > kMostJumps) too_many_jumps();
+  }
+  const double top = (head.empty() ? 0.0 : head.back()) - weights.log_rate;
+  low_.clear();
+  for (int i = 0; i < rows(); ++i)
+    if (log_slice_[i] < top) low_.push_back({-kInf, -1, i});
+  if (low_.empty()) return;
+  std::sort(low_.begin(), low_.end(), [&](const Newcomer& a, const Newcomer& b) {
+    return log_slice_[a.row] != log_slice_[b.row] ? log_slice_[a.row] < log_slice_[b.row] : a.row < b.row;
+  });
+  const double lowest = log_slice_[low_[0].row];
+  statistics_->reset(1);  // slot 0 is empty: atoms come from the base measure
+  std::vector<double> atom(statistics_->atom_size());
+  const Address atoms(seed_, iteration, kAtom);
+  const auto meet = [&](int number, std::int64_t index, double log_y) {
+    const double log_weight = log_y - weights.log_rate;
+    if (!(log_weight > lowest)) return;
+    const std::int64_t name = (static_cast<std::int64_t>(number) << 32) | index;
+    Rng rng(atoms.word(static_cast<std::uint64_t>(name)));
+    statistics_->draw_atom(0, rng, atom.data());
+    offer(atom.data(), name, log_weight, iteration);
+  };
+  for (std::size_t j = 0; j < head.size(); ++j) meet(0, static_cast<std::int64_t>(j), head[j]);
+  for (int number = 1; std::log(2.0) * (1 - number) - weights.log_rate > lowest; ++number) {
+    if (number > 1000) too_many_jumps();
+    Octave octave(log_front, weights.sigma, number, rng_of(number));
+    std::int64_t index = 0;
+    for (double y = octave.next(); y < kInf; y = octave.next()) {
+      if (++out.jumps > kMostJumps) too_many_jumps();
+      meet(number, index++, std::log(y));
+    }
+  }
+}
+
+Swept Shard::sweep(const Weights& weights, std::uint64_t iteration) {
+  const int n = rows(), k = weights.clusters, width = statistics_->atom_size();
+  Swept out;
+  log_slice_.resize(n);
+  const Address slices(seed_, iteration, kSlice), choices(seed_, iteration, kChoice);
+  for (int i = 0; i < n; ++i) {
+    if (label_[i] >= k) throw std::invalid_argument("a label is beyond the clusters");
+    log_slice_[i] = weights.log_weight[label_[i]] + std::log(slices.open(static_cast<std::uint64_t>(first_row_ + i)));
+  }
+  offer_jumps(weights, iteration, out);
+
+  std::unordered_map<int, std::size_t> newcomer;  // of a row to which at least one new jump was offered
+  for (std::size_t j = 0; j < low_.size(); ++j)
+    if (low_[j].name >= 0) newcomer.emplace(low_[j].row, j);
+  std::unordered_map<std::int64_t, int> slot;
+  std::vector<double> p(k);
+  std::vector<std::int32_t> chosen(n);
+  for (int i = 0; i < n; ++i) {
+    const double slice = log_slice_[i];
+    double top = -kInf, total = 0.0;
+    for (int c = 0; c < k; ++c) {
+      p[c] = weights.log_weight[c] > slice ? statistics_->log_density(i, weights.atoms + static_cast<std::size_t>(c) * width) : -kInf;
+      top = std::max(top, p[c]);
+    }
+    const auto met = newcomer.empty() ? newcomer.end() : newcomer.find(i);
+    const double fresh = met == newcomer.end() ? -kInf : low_[met->second].log_total;
+    top = std::max(top, fresh);
+    chosen[i] = label_[i];
+    if (top == -kInf) continue;
+    for (int c = 0; c < k; ++c) total += p[c] = p[c] > top - kFarBelow ? std::exp(p[c] - top) : 0.0;
+    const double mass = total + (fresh == -kInf ? 0.0 : std::exp(fresh - top));
+    double left = choices.open(static_cast<std::uint64_t>(first_row_ + i)) * mass;
+    if (left > total) {
+      const auto at = slot.try_emplace(low_[met->second].name, static_cast<int>(slot.size())).first->second;
+      if (at == static_cast<int>(out.new_names.size())) out.new_names.push_back(low_[met->second].name);
+      chosen[i] = k + at;
+      continue;
+    }
+    int last = -1;
+    for (int c = 0; c < k; ++c) {
+      if (p[c] <= 0.0) continue;
+      last = c;
+      if ((left -= p[c]) <= 0.0) break;
+    }
+    chosen[i] = last;
+  }
+  for (int i = 0; i < n; ++i) out.moved += chosen[i] != label_[i];
+  label_.swap(chosen);
+  side_.clear();
+  out.sets = tally(k + static_cast<int>(out.new_names.size()));
+  return out;
+}
+
+Halved Shard::halve(const Proposals& proposals, std::uint64_t iteration, std::uint64_t pass) {
+  const int count = static_cast<int>(proposals.act.size()), k = static_cast<int>(proposals.role.size());
+  auto launch = likelihood_->statistics(Layout::nodes);
+  launch->reset(2 * count);
+  for (int s = 0; s < 2 * count; ++s) {
+    const std::int64_t from = proposals.launch.start[s], size = proposals.launch.start[s + 1] - from;
+    if (size > 0) launch->unpack(s, proposals.launch.numbers.data() + from, static_cast<std::size_t>(size));
+  }
+  Halved out;
+  out.log_q.assign(count, 0.0);
+  std::vector<std::int64_t> rows_of(2 * static_cast<std::size_t>(count), 0);
+  statistics_->reset(2 * count);
+  const bool remember = std::find(proposals.act.begin(), proposals.act.end(), Proposals::keep) != proposals.act.end();
+  if (remember) side_.assign(rows(), 0);
+  const Address coins(seed_, iteration, kHalf + pass);
+  for (int i = 0; i < rows(); ++i) {
+    const int c = label_[i];
+    if (c >= k) throw std::invalid_argument("a label is beyond the clusters");
+    const int p = proposals.role[c];
+    if (p < 0) continue;
+    const std::int64_t row = first_row_ + i;
+    const bool scoring = proposals.act[p] == Proposals::evaluate;
+    int side;
+    if (row == proposals.anchor[2 * p] || row == proposals.anchor[2 * p + 1]) {
+      side = row == proposals.anchor[2 * p + 1];
+    } else {
+      double log_odds = proposals.log_share[2 * p + 1] - proposals.log_share[2 * p];  // of side 1
+      if (!proposals.even[p]) log_odds += launch->log_predictive(i, 2 * p + 1) - launch->log_predictive(i, 2 * p);
+      const double up = log_odds > 0.0 ? -std::log1p(std::exp(-log_odds)) : log_odds - std::log1p(std::exp(log_odds));
+      if (scoring) {
+        side = proposals.side[c];
+      } else {
+        side = std::log(coins.open(static_cast<std::uint64_t>(row))) < up;
+      }
+      out.log_q[p] += side ? up : up - log_odds;
+    }
+    if (scoring) continue;
+    statistics_->add(2 * p + side, i);
+    ++rows_of[2 * p + side];
+    if (proposals.act[p] == Proposals::keep) side_[i] = static_cast<char>(side);
+  }
+  out.sets = pack(2 * count, rows_of);
+  return out;
+}
+
+void Shard::rename(const std::vector<std::int32_t>& first, const std::vector<std::int32_t>& second) {
+  for (int i = 0; i < rows(); ++i) {
+    const auto c = static_cast<std::size_t>(label_[i]);
+    if (c >= first.size() || c >= second.size()) throw std::invalid_argument("a label is beyond the clusters");
+    const std::int32_t now = !side_.empty() && side_[i] ? second[c] : first[c];
+    if (now < 0) throw std::invalid_argument("a cluster that has rows cannot vanish");
+    label_[i] = now;
+  }
+  side_.clear();
+}
+
+}  // namespace hedgerow
