@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from hedgerow.data import documents, iris, ring13
+from hedgerow.data import digits, documents, iris, ring13
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import (
     Bernoulli,
@@ -145,3 +145,25 @@ def test_docstring_examples() -> None:
     result = doctest.testmod(proposal_module)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_pixels_are_on_a_scale_and_not_counted() -> None:
+    proposal = likelihood_for(digits().X)
+    assert isinstance(proposal.likelihood, Product)
+    assert {reason.choice for reason in proposal.reasons} <= {"GaussianDiagonal", "left out", "Bernoulli", "Categorical"}
+    assert "whole numbers on a scale up to 16 that columns share, like pixels or scores" in str(proposal)
+
+
+def test_answers_on_a_scale_are_levels() -> None:
+    answers = np.random.default_rng(0).integers(0, 5, (60, 6))
+    assert isinstance(likelihood_for(answers).likelihood, Categorical)
+    assert "on a scale up to 4 that columns share: taken for codes or ratings" in str(likelihood_for(answers))
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0, 4.0, 12.0])
+@pytest.mark.parametrize("n", [40, 300])
+def test_counts_stay_counts(rate: float, n: int) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        X = rng.poisson(rate * rng.gamma(2, 0.5, (n, 1)), (n, 8))
+        assert "on a scale" not in str(likelihood_for(X))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from hedgerow import kernels, likelihoods, priors
 from hedgerow.cli.output import say
@@ -12,7 +14,7 @@ from hedgerow.cli.reading import Source
 from hedgerow.errors import ParameterError
 from hedgerow.estimators.defaults import default_prior, settle
 from hedgerow.kernels import Kernel
-from hedgerow.likelihoods import Likelihood, likelihood_for
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Product, likelihood_for
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 
@@ -28,6 +30,8 @@ KERNELS: Mapping[str, Any] = {
     **{kernel.__name__: kernel for kernel in kernels.KERNELS},
     **{name: getattr(kernels, name) for name in ("cycle", "mix")},
 }
+
+MOST_TOLD = 4  # columns
 
 
 def add_model_arguments(parser: Any) -> None:
@@ -46,11 +50,36 @@ def choose_model(source: Source, prior: str | None, likelihood: str | None) -> M
     if likelihood is not None:
         family: Likelihood = _read(likelihood, LIKELIHOODS, Likelihood, "--likelihood")
         say(f"Likelihood: {likelihood.strip()}, what it leaves open taken from the data.")
-        return Mixture(law, family)
-    proposal = likelihood_for(source.X)
-    say("Likelihood (--likelihood changes it):")
-    print("  " + str(proposal).replace("\n", "\n  "))
-    return Mixture(law, settle(proposal.likelihood, source.X, "fit"))
+    else:
+        proposal = likelihood_for(source.X)
+        family = proposal.likelihood
+        say("Likelihood (--likelihood changes it):")
+        print("  " + str(proposal).replace("\n", "\n  "))
+    settled = settle(family, source.X, "fit")
+    spreads = _spreads(settled, family, source.names)
+    if spreads:
+        told = ", ".join(spreads[:MOST_TOLD]) + (", ..." if len(spreads) > MOST_TOLD else "")
+        say(f"Base measure: fitted to the columns, whatever their units. A cluster is expected to have standard deviations of about {told}.")
+    return Mixture(law, settled)
+
+
+def _spreads(settled: Likelihood, before: Likelihood, names: Sequence[Any] | None) -> list[str]:
+    """For every column whose base measure was fitted: its name, and the standard deviation expected within a cluster."""
+    if isinstance(settled, Product) and isinstance(before, Product):
+        pairs = zip(settled.parts, before.parts, strict=True)
+        return [text for (columns, part), (_, open_part) in pairs for text in _spreads(part, open_part, columns)]
+    if settled == before:
+        return []
+    if isinstance(settled, GaussianWishart) and settled.nu is not None:
+        psi = np.asarray(settled.psi)
+        variances = np.diag(psi) / (settled.nu - len(psi) - 1)
+    elif isinstance(settled, GaussianDiagonal):
+        variances = np.asarray(settled.b) / (np.asarray(settled.a) - 1)
+    else:
+        return []
+    columns = names if names is not None else range(len(variances))
+    words = [name if isinstance(name, str) else f"column {name}" for name in columns]
+    return [f"{number:.3g} ({word})" for word, number in zip(words, np.sqrt(variances).tolist(), strict=True)]
 
 
 def read_kernel(text: str | None) -> Kernel | None:

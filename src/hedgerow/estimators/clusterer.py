@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import require
-from hedgerow.estimators.defaults import default_likelihood, default_prior
+from hedgerow.estimators.defaults import default_draws, default_likelihood, default_prior
 from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
 from hedgerow.estimators.weights import fold_labels, fold_means, read_repeats, repeat_times, take_rows
 from hedgerow.kernels import Kernel
@@ -48,8 +48,11 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         How chains move.
     loss : "vi", "binder" or "omari", default "vi"
         What the labels minimise in expectation.
-    draws, warmup, chains : int, default 250, 250, 4
-        As for `sample`. Memory: chains x draws x rows x 4 bytes.
+    draws, warmup : int, default by the rows of X
+        As for `sample`: 1,000 and 500 up to 2,500 rows, then fewer in proportion, but no fewer than 250 and 250. Memory:
+        chains x draws x rows x 4 bytes.
+    chains : int, default 4
+        Independent chains, run in parallel.
     random_state : int, RandomState, Generator or None
         A whole number makes fits repeatable to the bit.
 
@@ -82,8 +85,8 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         likelihood: Likelihood | None = None,
         kernel: Kernel | None = None,
         loss: Loss = "vi",
-        draws: int = 250,
-        warmup: int = 250,
+        draws: int | None = None,
+        warmup: int | None = None,
         chains: int = 4,
         random_state: Any = None,
     ) -> None:
@@ -114,12 +117,13 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         data = take_rows(data, rows)
         likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
         model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
+        length = default_draws(row_count(data))
         post = sample(
             model,
             data,
             kernel=self.kernel,
-            draws=self.draws,
-            warmup=self.warmup,
+            draws=length if self.draws is None else self.draws,
+            warmup=max(250, length // 2) if self.warmup is None else self.warmup,
             chains=self.chains,
             seed=read_seed(self.random_state, owner),
             times=repeat_times(times, rows, n, owner),

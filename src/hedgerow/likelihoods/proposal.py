@@ -42,6 +42,11 @@ MOST_CORRELATED = 20
 ROWS_PER_COLUMN = 5
 #: This many columns of counts, most of them 0, look like the words of documents.
 LEAST_WORDS = 30
+#: Whole numbers are on a common scale, not counts, if at least half of so many columns end at the same number and
+#: so large a share of their entries sits there: counts thin out towards their largest, scales do not.
+LEAST_SCALED = 4
+SHARE_AT_THE_TOP = 0.02
+ENTRIES_TO_TELL = 200
 
 
 @dataclass(frozen=True)
@@ -96,10 +101,14 @@ def likelihood_for(X: Any) -> Proposal:
         return Proposal(Multinomial(), (Reason(tuple(range(X.shape[1])), "Multinomial", why),))
     found, names = _read(X)
     labels: tuple[str | int, ...] = names if names is not None else tuple(range(len(found)))
-    if _like_words(found):
+    top = _common_top(found)
+    if top is None and _like_words(found):
         why = f"{len(found)} columns of counts, most of them 0: taken for words in documents or the like"
         return Proposal(Multinomial(), (Reason(labels, "Multinomial", why),))
-    return _join(labels, [column if isinstance(column, str) else _column(column) for column in found], found)
+    kinds = [column if isinstance(column, str) else _column(column) for column in found]
+    if top is not None:
+        kinds = [_rescaled(kind, top) for kind in kinds]
+    return _join(labels, kinds, found)
 
 
 def _read(X: Any) -> tuple[list[Column | str], tuple[str, ...] | None]:
@@ -166,6 +175,38 @@ def _numbers(seen: FloatArray, different: int) -> tuple[str, str]:
     return MEASUREMENT, f"measurements ({between}, {reason})"
 
 
+def _common_top(columns: list[Column | str]) -> float | None:
+    """The number at which the scale of several columns of whole numbers ends; None if they share no such scale."""
+    counts = [column.values for column in columns if isinstance(column, Column) and _is_count(column)]
+    counts = [values for values in counts if np.nanmin(values) < np.nanmax(values)]
+    if len(counts) < LEAST_SCALED:
+        return None
+    highest = np.array([np.nanmax(values) for values in counts])
+    top = float(highest.max())
+    entries = np.concatenate([values[~np.isnan(values)] for values in counts])
+    shared = float((highest == top).mean()) >= 0.5
+    crowded = len(entries) >= ENTRIES_TO_TELL and float((entries == top).mean()) >= SHARE_AT_THE_TOP
+    return top if top > 2 and shared and crowded else None
+
+
+def _is_count(column: Column) -> bool:
+    """Whether all entries are whole numbers from 0 up, and some are there."""
+    if column.boolean or column.names is not None or column.declared is not None:
+        return False
+    seen = column.values[~np.isnan(column.values)]
+    return bool(len(seen)) and bool(np.isfinite(seen).all() and (seen >= 0).all() and (seen == np.floor(seen)).all())
+
+
+def _rescaled(kind: tuple[str, str] | str, top: float) -> tuple[str, str] | str:
+    """What was taken for counts, now that it is known to lie on a scale."""
+    if isinstance(kind, str) or kind[0] != "Poisson":
+        return kind
+    scale = f"whole numbers on a scale up to {top:g} that columns share"
+    if top < MOST_CODES:
+        return "Categorical", f"{scale}: taken for codes or ratings"
+    return MEASUREMENT, f"measurements ({scale}, like pixels or scores)"
+
+
 def _like_words(columns: list[Column | str]) -> bool:
     """Whether a whole table is counts, most of them 0: its columns are then alternatives, not variables."""
     plain = [c.values for c in columns if isinstance(c, Column) and c.names is None and c.declared is None]
@@ -229,9 +270,16 @@ _FAMILIES: dict[str, type[Any]] = {
 def _call(likelihood: Likelihood) -> str:
     """The call without the parameters that are open."""
     if isinstance(likelihood, Product):
-        inside = ", ".join(f"{columns!r}: {type(part).__name__}()" for columns, part in likelihood.parts)
+        inside = ", ".join(f"{_key(columns)}: {type(part).__name__}()" for columns, part in likelihood.parts)
         return f"Product({{{inside}}})"
     return f"{type(likelihood).__name__}()"
+
+
+def _key(columns: tuple[str | int, ...]) -> str:
+    """The columns of a group, long lists shortened."""
+    if len(columns) <= 6:
+        return repr(columns)
+    return f"({', '.join(repr(column) for column in columns[:4])}, ..., {columns[-1]!r})"
 
 
 def _listed(columns: tuple[str | int, ...]) -> str:
