@@ -83,6 +83,7 @@ def run_chain(
     bound: Any = None,
     times: Any = None,
     best_after: Sequence[int] = (),
+    target: float | None = None,
     then: hr.Kernel | None = None,
 ) -> Record:
     """Run a kernel from `labels` for `seconds` of CPU time.
@@ -93,6 +94,8 @@ def run_chain(
         Iterations in which the kernel may adapt, for one that does.
     best_after : sequence of int
         Numbers of iterations after which the best log joint so far is noted as well.
+    target : float, optional
+        Log joint whose first reaching is noted, in seconds and iterations.
     then : Kernel, optional
         Another kernel that goes on from the last state for as long, to see whether it would stay there.
     """
@@ -117,7 +120,7 @@ def run_chain(
         done += size
         each = max(now - began, 1e-6) / size
         size = max(1, min(4 * size, int(BLOCK_SECONDS / each), int((seconds - now) / each) + 1))
-    record = describe(trace, now, first, best_after)
+    record = describe(trace, now, first, best_after, target)
     if then is not None:
         record["then"] = _go_on(model, X, then, chain, seed, seconds, bound, times)
     return record
@@ -145,7 +148,7 @@ def _go_on(model: hr.Mixture, X: Any, kernel: hr.Kernel, chain: Chain, seed: int
     }
 
 
-def describe(trace: Trace, spent: float, first: Record, best_after: Sequence[int] = ()) -> Record:
+def describe(trace: Trace, spent: float, first: Record, best_after: Sequence[int] = (), target: float | None = None) -> Record:
     """The numbers of one run, and a trace thin enough to keep."""
     at, log_joint = np.array(trace.seconds), np.array(trace.log_joint)
     clusters = np.array(trace.clusters, dtype=float)
@@ -168,6 +171,10 @@ def describe(trace: Trace, spent: float, first: Record, best_after: Sequence[int
         "acceptance": trace.accepted / trace.proposed if trace.proposed else None,
         "best_after": {str(k): float(best[min(k, len(best)) - 1]) for k in best_after},
     }
+    if target is not None:
+        reached = np.flatnonzero(best >= target)
+        record["seconds_to_target"] = float(at[reached[0]]) if reached.size else None
+        record["iterations_to_target"] = int(reached[0]) + 1 if reached.size else None
     for name, values in (("clusters", clusters[kept]), ("log_joint", log_joint[kept])):
         ess = effective(values)
         record[f"ess_{name}"] = ess
@@ -198,7 +205,7 @@ def thin(at: FloatArray, log_joint: FloatArray, clusters: FloatArray) -> Record:
 
 def summarize(records: Sequence[Record]) -> Record:
     """One row of a table: every number over runs, and how well the runs agree (R-hat)."""
-    names = [name for name, value in records[0].items() if isinstance(value, (int, float)) or value is None]
+    names = [name for name in records[0] if not isinstance(records[0][name], (dict, list))]
     row: Record = {name: over_runs(records, name) for name in names}
     row["best_after"] = {k: over_runs([record["best_after"] for record in records], k) for k in records[0]["best_after"]}
     shortest = min(len(record["kept"]["log_joint"]) for record in records)

@@ -27,6 +27,24 @@ def draw(result: Record, sets: dict[str, Points], best: dict[str, dict[str, Any]
         row[0].set_ylabel(points.name)
         _traces(row[4], part)
     save_figure(figure, out, "synthetic")
+    _over_time(sets["moving"], best["moving"]["TreeGuided"], out)
+
+
+def _over_time(points: Points, labels: Any, out: Path) -> None:
+    """The partition time step by time step, to synthetic_times.png and .svg: clusters come, stay and go."""
+    assert points.times is not None
+    labels = canonical(labels)
+    colors, _ = point_styles(labels, None, 1.0)
+    figure, axes = pyplot().subplots(3, 5, figsize=(10.5, 6.4), layout="constrained", sharex=True, sharey=True)
+    for ax, step in zip(axes.flat, np.unique(points.times), strict=False):
+        plain_axes(ax, (2.0, 2.0))
+        here = points.times == step
+        ax.scatter(points.X[~here, 0], points.X[~here, 1], s=0.4, c="#e6e4df", linewidths=0, rasterized=True)
+        ax.scatter(points.X[here, 0], points.X[here, 1], s=2.0, c=colors[here], linewidths=0, rasterized=True)
+        ax.set_title(f"t = {step}: {len(np.unique(labels[here]))} clusters", fontsize=9)
+        ax.yaxis.grid(False)
+        ax.tick_params(labelsize=7)
+    save_figure(figure, out, "synthetic_times")
 
 
 def _partition(ax: Any, points: Points, labels: Any, method: str) -> None:

@@ -17,7 +17,7 @@ from papers.nips2015.six import Settings, draw, race, table
 SETTINGS: dict[Size, Settings] = {
     "full": Settings(seeds=3, seconds=40.0, warmup=30, pilot=8.0),
     "quick": Settings(seeds=1, seconds=12.0, warmup=10, pilot=3.0),
-    "tiny": Settings(seeds=1, seconds=0.4, warmup=3, pilot=0.1),
+    "tiny": Settings(seeds=1, seconds=0.2, warmup=3, pilot=0.05),
 }
 
 

@@ -138,7 +138,7 @@ def table(part: Record, seeds: int, seconds: float) -> str:
     there = part["exact_from_published"]
     after = (
         f"From the last state of tgMCMC (seed 0: log joint {number(there['from_log_joint'], 1)}, {there['from_clusters']} clusters) "
-        f"the exact sampler goes to {number(there['to_log_joint'], 1)} and {number(there['to_clusters'], 1)} clusters in as much time.\n"
+        f"the exact sampler goes to {number(there['to_log_joint'], 1)} and {number(there['to_clusters'], 1)} clusters in equal time.\n"
     )
     return "\n".join([*words, markdown(header, rows), after])
 

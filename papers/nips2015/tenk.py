@@ -18,7 +18,7 @@ from papers.nips2015.six import Settings, draw, race, table
 SETTINGS: dict[Size, Settings] = {
     "full": Settings(seeds=3, seconds=15.0, warmup=150, pilot=4.0),
     "quick": Settings(seeds=1, seconds=6.0, warmup=60, pilot=1.5),
-    "tiny": Settings(seeds=1, seconds=0.3, warmup=5, pilot=0.1),
+    "tiny": Settings(seeds=1, seconds=0.12, warmup=5, pilot=0.05),
 }
 
 

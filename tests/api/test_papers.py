@@ -1,0 +1,77 @@
+"""The papers' commands run at their smallest size, write everything they promise, resume, and know the authors' numbers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("HEDGEROW_DATA", ROOT.parent / "shared" / "data"))
+needs_authors_files = pytest.mark.skipif(
+    not (DATA / "nrmm_author_toy_runs.npz").exists(), reason="the authors' files are not here (HEDGEROW_DATA)"
+)
+
+
+def run(paper: str, experiment: str, out: Path, data: Path = DATA) -> dict:
+    command = [sys.executable, "-W", "error", "-m", f"papers.{paper}", experiment, "--tiny", "--out", str(out)]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"HEDGEROW_DATA": str(data)}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for suffix in (".json", ".md", ".png", ".svg"):
+        assert (out / f"{experiment}{suffix}").stat().st_size > 0
+    assert not list(out.rglob("*.tmp*"))
+    return json.loads((out / f"{experiment}.json").read_text(encoding="utf-8"))
+
+
+def test_toy_without_the_authors_files_and_resumed(tmp_path):
+    out, empty = tmp_path / "out", tmp_path / "empty"
+    result = run("nips2015", "toy", out, empty)
+    assert result["data"]["name"] == "own ring of 13"
+    assert result["authors_logs"] is None
+    assert set(result["samplers"]["NGG"]) == {"Gibbs", "SM", "tgMCMC", "TreeGuided"}
+    before = {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*.json")}
+    assert len(before) == 2 * 4 * 2 + 4 + 3
+    lost = out / "runs" / "toy" / "DP_SM_1.json"
+    lost.unlink()
+    other = out / "runs" / "toy" / "DP_Gibbs_0.json"
+    kept = json.loads(other.read_text(encoding="utf-8"))
+    kept["settings"]["seconds"] = 99.0
+    other.write_text(json.dumps(kept), encoding="utf-8")
+    again = run("nips2015", "toy", out, empty)
+    made = {path.name for path, when in before.items() if path.stat().st_mtime_ns != when}
+    assert made == {"DP_SM_1.json", "DP_Gibbs_0.json"}  # the one that was gone and the one of other settings
+    assert again["samplers"]["NGG"] == result["samplers"]["NGG"]
+
+
+@needs_authors_files
+def test_toy_beside_the_authors_logs(tmp_path):
+    result = run("nips2015", "toy", tmp_path)
+    assert result["truth_log_joint_dp"] == pytest.approx(-1577.5696, abs=1e-3)
+    logged = result["authors_logs"]["DP"]
+    assert logged["tgMCMC"]["max_log_joint"]["mean"] == pytest.approx(-1577.68, abs=0.01)
+    assert logged["tgMCMC"]["log_r"]["mean"] == pytest.approx(-3.45, abs=0.05)
+    assert logged["tgMCMC"]["proposals_per_iteration"]["mean"] == pytest.approx(10.0, abs=0.05)  # G = 10, not the printed 20
+    assert logged["Gibbs"]["milliseconds_per_iteration"]["mean"] == pytest.approx(43.9, abs=0.5)
+    assert "authors' log: DP tgMCMC" in (tmp_path / "toy.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("experiment", "sets"), [("tenk", 2), ("nips", 1)])
+def test_six_columns(experiment, sets, tmp_path):
+    result = run("nips2015", experiment, tmp_path)
+    assert len(result["sets"]) == sets
+    for part in result["sets"].values():
+        assert list(part["samplers"]) == ["Gibbs", "SM", "Gibbs_sub", "SM_sub", "tgMCMC", "TreeGuided"]
+        assert 1 <= part["tuning"]["Gibbs_sub"] <= part["data"]["rows"] // 2
+        for row in part["samplers"].values():
+            assert row["max_log_joint"]["mean"] >= row["mean_log_joint"]["mean"]
+
+
+def test_synthetic(tmp_path):
+    result = run("aistats2014", "synthetic", tmp_path)
+    moving = result["sets"]["moving"]
+    assert list(moving["methods"]) == ["IBHC", "Gibbs", "SMC", "TreeGuided", "IBHC online"]
+    assert len(moving["traces"]["IBHC online"]["seconds"]) == 15
+    assert (tmp_path / "synthetic_times.svg").exists()
+    assert ("figure" in result["sets"]) == (DATA / "ibhc2014_fig3_points.npz").exists()
