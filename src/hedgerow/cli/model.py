@@ -59,7 +59,7 @@ def choose_model(source: Source, prior: str | None, likelihood: str | None) -> M
     spreads = _spreads(settled, family, source.names)
     if spreads:
         told = ", ".join(spreads[:MOST_TOLD]) + (", ..." if len(spreads) > MOST_TOLD else "")
-        say(f"Base measure: fitted to the columns, whatever their units. A cluster is expected to have standard deviations of about {told}.")
+        say(f"Base measure: fitted to the columns, whatever their units. Standard deviations expected in a cluster: about {told}.")
     return Mixture(law, settled)
 
 

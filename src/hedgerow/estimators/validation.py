@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
-from hedgerow.likelihoods import Categorical, Custom, GaussianDiagonal, Likelihood, Multinomial, Product
+from hedgerow.likelihoods import Categorical, Custom, GaussianWishart, Likelihood, Multinomial, Product
 
 __all__ = ["input_tags", "read_X", "read_seed", "row_count"]
 
@@ -40,9 +40,9 @@ def row_count(X: Any) -> int:
 
 
 def input_tags(tags: Any, likelihood: Likelihood | None) -> Any:
-    """What X may hold, by the likelihood: missing entries by default, sparse counts for a multinomial one."""
+    """What X may hold, by the likelihood: missing entries where columns are independent, sparse counts for a multinomial one."""
     tags.input_tags.sparse = tags.input_tags.positive_only = isinstance(likelihood, Multinomial)
-    tags.input_tags.allow_nan = likelihood is None or isinstance(likelihood, (Categorical, GaussianDiagonal, Product))
+    tags.input_tags.allow_nan = not isinstance(likelihood, (GaussianWishart, Multinomial))
     tags.input_tags.categorical = isinstance(likelihood, (Categorical, Product))
     return tags
 
