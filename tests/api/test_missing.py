@@ -39,7 +39,8 @@ FAMILIES = {
     "Categorical": (hr.Categorical(), gaps(RNG.integers(0, 2, (40, 2)) + SIDE[:, None]), np.arange(3), 1.0),
 }
 PARTS = {0: hr.GaussianDiagonal(), 1: hr.Poisson(), 2: hr.Bernoulli(), 3: hr.Categorical()}
-FAMILIES["Product"] = (hr.Product(PARTS), np.column_stack([FAMILIES[name][1][:, 0] for name in list(FAMILIES)]), LINE, np.diff(LINE).mean())
+MIXED = np.column_stack([X[:, 0] for _, X, _, _ in FAMILIES.values()])
+FAMILIES["Product"] = (hr.Product(PARTS), MIXED, LINE, np.diff(LINE).mean())
 
 
 @pytest.mark.parametrize("name", FAMILIES)
