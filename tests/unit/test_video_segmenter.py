@@ -9,10 +9,10 @@ from scipy import sparse
 from hedgerow.apps.video.hierarchy import Hierarchy, from_tree, join_segments
 from hedgerow.apps.video.metrics import evaluate
 from hedgerow.apps.video.run import default_prior, segment
-from hedgerow.apps.video.segmenter import divide
+from hedgerow.apps.video.segmenter import Segmenter, divide
 from hedgerow.apps.video.supervoxels import SupervoxelSettings
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import Multinomial
+from hedgerow.likelihoods import Multinomial, Poisson
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
 from hedgerow.trees import Forest
@@ -139,11 +139,18 @@ def test_callbacks_hear_of_every_chunk_and_the_time_left():
         ({"longest_side": 3}, "longest_side must"),
         ({"supervoxels": 500}, "supervoxels must"),
         ({"prior": 3}, "prior must"),
+        ({"edges": -1.0}, "edges must"),
+        ({"edges": float("nan")}, "edges must"),
     ],
 )
 def test_bad_settings_are_refused(wrong, words):
     with pytest.raises(ParameterError, match=words):
         segment(scene(2)[0], progress=False, **wrong)
+
+
+def test_a_segmenter_takes_histograms_only():
+    with pytest.raises(ParameterError, match="Multinomial"):
+        Segmenter(Mixture(default_prior(), Poisson()))
 
 
 @pytest.mark.parametrize("wrong", [{"number": 0}, {"compactness": 0}, {"time_spacing": -1}, {"smallest": 2.0}])

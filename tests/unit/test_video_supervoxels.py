@@ -49,22 +49,30 @@ def test_counts_and_sums_are_those_of_the_voxels():
         assert np.allclose(found.place_sums[k], [axis.sum() for axis in np.nonzero(mine)[1:]])
 
 
-def test_contacts_are_shared_faces():
+def test_contacts_are_shared_faces_and_what_colours_differ_by_across_them():
     found = find_supervoxels(noisy_clip(4, 12, 14), SupervoxelSettings(12))
-    expected = np.zeros((found.n, found.n), int)
-    volume = found.labels
+    expected, across = np.zeros((found.n, found.n), int), np.zeros((found.n, found.n))
+    volume, lab = found.labels, to_lab(noisy_clip(4, 12, 14)).astype(float)
     for axis in range(3):
         a, b = np.moveaxis(volume, axis, 0)[1:], np.moveaxis(volume, axis, 0)[:-1]
-        np.add.at(expected, (a, b), 1)
-        np.add.at(expected, (b, a), 1)
+        distance = np.sqrt((np.diff(np.moveaxis(lab, axis, 0), axis=0) ** 2).sum(axis=-1))
+        for one, other in ((a, b), (b, a)):
+            np.add.at(expected, (one, other), 1)
+            np.add.at(across, (one, other), distance)
     np.fill_diagonal(expected, 0)
+    np.fill_diagonal(across, 0.0)
     assert np.array_equal(found.contacts.toarray(), expected)
+    assert np.allclose(found.contrasts.toarray(), across, rtol=1e-4)
+    assert np.array_equal(found.contrasts.indices, found.contacts.indices)
 
 
 def test_seam_pairs_and_their_faces():
     before = np.array([[7, 7, 2], [7, 2, 2]])
     after = np.array([[0, 1, 1], [0, 0, 1]])
-    earlier, later, faces = seam_contacts(before, after)
+    dark, light = np.zeros((2, 3, 3), np.float32), np.zeros((2, 3, 3), np.float32)
+    light[0, 2] = [3.0, 0.0, 4.0]  # where 2 meets 1
+    earlier, later, faces, contrast = seam_contacts(before, after, dark, light)
+    assert contrast.tolist() == [0.0, 5.0, 0.0, 0.0]
     assert list(zip(earlier.tolist(), later.tolist(), faces.tolist(), strict=True)) == [
         (2, 0, 1),
         (2, 1, 2),

@@ -37,6 +37,7 @@ def segment(
     prior: Prior | None = None,
     chunk: int = 10,
     supervoxels: SupervoxelSettings | None = None,
+    edges: float | None = 0.5,
     longest_side: int | None = 320,
     seed: int = 0,
     progress: bool | None = None,
@@ -60,6 +61,9 @@ def segment(
         Frames per chunk.
     supervoxels : SupervoxelSettings, optional
         How finely a chunk is divided before clustering.
+    edges : number from 0 up, or None
+        How much edges count besides colour when the hierarchy joins segments, see `hedgerow.apps.video.joining`. None
+        joins them by Bayesian hierarchical clustering with the model of colours, as it was before edges.
     longest_side : int or None
         Larger frames are reduced to this many pixels, and outlines are drawn back in full size. None keeps every pixel.
     seed : int
@@ -80,6 +84,8 @@ def segment(
         require(whole and value >= (name == "chunk"), OWNER, name, value, "be a whole number, not too small")
     good = longest_side is None or (isinstance(longest_side, int | np.integer) and longest_side >= 8)
     require(good, OWNER, "longest_side", longest_side, "be a whole number of pixels from 8 up, or None")
+    good = edges is None or (bool(np.isfinite(edges)) and edges >= 0)
+    require(good, OWNER, "edges", edges, "be a finite number from 0 up, or None")
     settings = supervoxels if supervoxels is not None else SupervoxelSettings()
     require(isinstance(settings, SupervoxelSettings), OWNER, "supervoxels", settings, "be SupervoxelSettings")
     model = Mixture(default_prior() if prior is None else prior, Multinomial(beta))
@@ -105,13 +111,14 @@ def segment(
                 listener(update)
     assert store is not None, "a source without frames is refused when it is read"
     with clock.step("hierarchy"):
-        hierarchy = segmenter.hierarchy()
+        hierarchy = segmenter.hierarchy(edges)
     record = {
         "source": frames.name,
         "beta": float(beta),
         "chunk": int(chunk),
         "seed": int(seed),
         "supervoxels": asdict(settings),
+        "edges": None if edges is None else float(edges),
         "seconds": clock.seconds,
     }
     return Segmentation(store, segmenter.sums, hierarchy, sizes[0], frames.rate, record)

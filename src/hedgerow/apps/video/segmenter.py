@@ -8,18 +8,25 @@ segments that reach its first frame, each as one row that pools its histograms.
 What has been said stays said: a cluster with one earlier segment extends it, a cluster without one is a new
 segment, and a cluster with several is divided among them along its tree, since earlier segments never merge
 afterwards (the hierarchy over segments will join them at once). So labels of a chunk are final when the chunk is done.
+
+Over the segments stands a hierarchy, in one of two ways: by edges as well as colours (`hedgerow.apps.video.joining`), or
+by the model of colours alone (`hedgerow.apps.video.hierarchy`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.apps.video.hierarchy import LARGEST_TOTAL, Hierarchy, join_segments
+from hedgerow.apps.video.joining import Borders, join_at_borders
 from hedgerow.apps.video.supervoxels import BINS, Supervoxels, seam_contacts
+from hedgerow.errors import require
+from hedgerow.likelihoods import Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.priors import MixedNRM
 from hedgerow.trees import Forest, ibhc
@@ -62,13 +69,28 @@ class SegmentSums:
             setattr(self, name, grown)
 
 
+@dataclass(frozen=True)
+class _Pairs:
+    """Rows that touch, each pair once, with the faces they share and the colour differences across them."""
+
+    one: npt.NDArray[np.integer]
+    other: npt.NDArray[np.integer]
+    faces: Ints
+    contrast: Floats
+
+    def connectivity(self, n: int) -> sparse.csr_array:
+        """The faces as a symmetric matrix."""
+        pairs = (np.concatenate([self.one, self.other]), np.concatenate([self.other, self.one]))
+        return sparse.coo_array((np.concatenate([self.faces, self.faces]), pairs), shape=(n, n)).tocsr()
+
+
 class Segmenter:
     """Takes the supervoxels of one chunk after the other and names their segments.
 
     Parameters
     ----------
     model : Mixture
-        A prior (a `MixedNRM` sees each chunk as a group) and a likelihood of histograms.
+        A prior (a `MixedNRM` sees each chunk as a group) and a `Multinomial` of histograms.
     seed : int
         Decides the order in which rows are inserted, and the auxiliary variables of the prior.
     passes : int
@@ -76,22 +98,26 @@ class Segmenter:
     """
 
     def __init__(self, model: Mixture, seed: int = 0, passes: int = 3) -> None:
+        colours = model.likelihood
+        require(isinstance(colours, Multinomial), "Segmenter", "model", model, "have a Multinomial likelihood")
         self.model = model
+        self.beta = cast(Multinomial, colours).beta
         self.seed = seed
         self.passes = passes
         self.n_segments = 0
         self.sums = SegmentSums.empty()
         self._chunk = 0
-        self._last_frame: npt.NDArray[np.int32] | None = None
-        self._touching = sparse.csr_array((0, 0), dtype=np.int8)
+        self._last_frame: tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None = None
+        self._borders = Borders()
 
     def push(self, pieces: Supervoxels) -> npt.NDArray[np.int32]:
         """Labels (frames, rows, columns) of the next chunk, numbered on from the segments so far."""
-        earlier, connectivity = self._connect(pieces)
+        earlier, rows = self._connect(pieces)
         k, n = len(earlier), len(earlier) + pieces.n
         histograms = np.concatenate([self._remembered(earlier), pieces.counts])
         times = np.full(n, self._chunk)
         times[:k] -= 1
+        connectivity = rows.connectivity(n)
         forest = ibhc(
             self.model,
             sparse.csr_array(histograms),
@@ -103,30 +129,35 @@ class Segmenter:
         )
         clusters = divide(forest, k, connectivity)
         names = self._name(clusters, earlier)
-        self._note_contacts(names, connectivity)
+        self._borders.add(names[rows.one], names[rows.other], rows.faces, rows.contrast)
         self.sums.add(names[k:], pieces, self.n_segments)
         labels = names[k:].astype(np.int32)[pieces.labels]
-        self._last_frame = labels[-1]
+        self._last_frame = labels[-1], pieces.ends[1]
         self._chunk += 1
         return labels
 
-    def hierarchy(self) -> Hierarchy:
-        """The tree over all segments so far."""
-        return join_segments(self.model, self.sums.counts, self._touching)
+    def hierarchy(self, edges: float | None = 0.5) -> Hierarchy:
+        """The tree over all segments so far: by colours and edges, which count by `edges`; None: by the model alone."""
+        if edges is None:
+            return join_segments(self.model, self.sums.counts, self._borders.touching(self.n_segments))
+        return join_at_borders(self.sums.counts, self.beta, self._borders, edges)
 
-    def _connect(self, pieces: Supervoxels) -> tuple[Ints, sparse.csr_array]:
+    def _connect(self, pieces: Supervoxels) -> tuple[Ints, _Pairs]:
         """The earlier segments that reach the chunk, and which rows touch: those segments first, then supervoxels."""
-        inside = pieces.contacts.tocoo()
+        inside = sparse.triu(pieces.contacts, format="coo")
+        contrast = sparse.triu(pieces.contrasts, format="coo").data
         if self._last_frame is None:
-            return np.zeros(0, np.int64), sparse.csr_array(inside)
-        segment, piece, faces = seam_contacts(self._last_frame, pieces.labels[0])
+            return np.zeros(0, np.int64), _Pairs(inside.row, inside.col, inside.data, contrast)
+        before, colours = self._last_frame
+        segment, piece, faces, across = seam_contacts(before, pieces.labels[0], colours, pieces.ends[0])
         earlier, row = np.unique(segment, return_inverse=True)
         k = len(earlier)
-        size = k + pieces.n
-        rows = np.concatenate([inside.row + k, row, piece + k])
-        columns = np.concatenate([inside.col + k, piece + k, row])
-        shared = np.concatenate([inside.data, faces, faces])
-        return earlier, sparse.coo_array((shared, (rows, columns)), shape=(size, size)).tocsr()
+        return earlier, _Pairs(
+            np.concatenate([inside.row + k, row]),
+            np.concatenate([inside.col + k, piece + k]),
+            np.concatenate([inside.data, faces]),
+            np.concatenate([contrast, across]),
+        )
 
     def _remembered(self, earlier: Ints) -> Ints:
         """Their histograms; scaled down where a long clip has brought more counts than the core can hold."""
@@ -145,16 +176,6 @@ class Segmenter:
         names[new[np.argsort(first_row[new])]] = self.n_segments + np.arange(len(new))
         self.n_segments += len(new)
         return names[cluster]
-
-    def _note_contacts(self, names: Ints, connectivity: sparse.csr_array) -> None:
-        """Keep which segments touch, for the hierarchy."""
-        pairs = connectivity.tocoo()
-        row, column = names[pairs.row], names[pairs.col]
-        apart = row != column
-        n = self.n_segments
-        new = sparse.coo_array((np.ones(apart.sum(), np.int8), (row[apart], column[apart])), shape=(n, n)).tocsr()
-        self._touching.resize((n, n))
-        self._touching = sparse.csr_array(self._touching + new, dtype=bool).astype(np.int8)
 
 
 def divide(forest: Forest, k: int, contacts: sparse.csr_array) -> Ints:

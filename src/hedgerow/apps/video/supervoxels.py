@@ -75,10 +75,14 @@ class Supervoxels:
     """(n, 60) colour histograms; a row sums to three times the size."""
     contacts: sparse.csr_array
     """(n, n) symmetric: the number of faces between voxels of the two."""
+    contrasts: sparse.csr_array
+    """(n, n), the same pairs: colour differences in LAB across those faces, summed."""
     colour_sums: Floats
     """(n, 3) sums of R, G, B."""
     place_sums: Floats
     """(n, 2) sums of row and column."""
+    ends: Lab
+    """(2, rows, columns, 3): the first and the last frame in LAB, for what touches across a seam."""
     slic_seconds: float = 0.0
     """Time spent in SLIC itself, which is most of it."""
 
@@ -99,30 +103,35 @@ def find_supervoxels(frames: npt.NDArray[np.uint8], settings: SupervoxelSettings
     start = time.perf_counter()
     groups = _slic(lab, settings)
     slic_seconds = time.perf_counter() - start
-    labels, contacts = _tidy(groups, lab, settings)
-    flat, n = labels.reshape(-1), contacts.shape[0]
+    labels = _tidy(groups, lab, settings)
+    flat, n = labels.reshape(-1), int(labels.max()) + 1
+    contacts, contrasts = _borders(labels, lab, n)
     rows, columns = np.meshgrid(*(np.arange(k, dtype=np.float64) for k in labels.shape[1:]), indexing="ij")
     place = [np.broadcast_to(axis, labels.shape).reshape(-1) for axis in (rows, columns)]
     return Supervoxels(
         labels=labels.astype(np.int32),
         counts=_histograms(lab, flat, n),
         contacts=contacts,
+        contrasts=contrasts,
         colour_sums=np.stack([np.bincount(flat, frames[..., k].reshape(-1), n) for k in range(3)], axis=1),
         place_sums=np.stack([np.bincount(flat, axis, n) for axis in place], axis=1),
+        ends=lab[[0, -1]],
         slic_seconds=slic_seconds,
     )
 
 
 def seam_contacts(
-    before: npt.NDArray[np.integer], after: npt.NDArray[np.integer]
-) -> tuple[Ints, Ints, Ints]:
+    before: npt.NDArray[np.integer], after: npt.NDArray[np.integer], lab_before: Lab, lab_after: Lab
+) -> tuple[Ints, Ints, Ints, Floats]:
     """Pairs (label before, label after) that meet where the last frame of one chunk faces the next chunk's first.
 
-    Returns both labels of every pair and the number of faces they share.
+    Returns both labels of every pair, the number of faces they share and the sum of colour differences across them.
     """
     width = int(after.max()) + 1
-    keys, faces = np.unique(before.astype(np.int64).reshape(-1) * width + after.reshape(-1), return_counts=True)
-    return keys // width, keys % width, faces
+    meeting = before.astype(np.int64).reshape(-1) * width + after.reshape(-1)
+    keys, which, faces = np.unique(meeting, return_inverse=True, return_counts=True)
+    contrast = np.bincount(which, _distance(lab_before, lab_after).reshape(-1), len(keys))
+    return keys // width, keys % width, faces.astype(np.int64), contrast.astype(np.float64)
 
 
 def _slic(lab: Lab, settings: SupervoxelSettings) -> Ints:
@@ -144,8 +153,8 @@ def _slic(lab: Lab, settings: SupervoxelSettings) -> Ints:
     return np.asarray(groups, dtype=np.int64)
 
 
-def _tidy(groups: Ints, lab: Lab, settings: SupervoxelSettings) -> tuple[Ints, sparse.csr_array]:
-    """Connected pieces of at least the smallest size, and the faces between them."""
+def _tidy(groups: Ints, lab: Lab, settings: SupervoxelSettings) -> Ints:
+    """Connected pieces of at least the smallest size."""
     pieces = np.asarray(need_extra("skimage.measure", "video").label(groups, background=-1, connectivity=1)) - 1
     n = int(pieces.max()) + 1
     flat = pieces.reshape(-1)
@@ -161,7 +170,7 @@ def _tidy(groups: Ints, lab: Lab, settings: SupervoxelSettings) -> tuple[Ints, s
         colours = np.stack([np.bincount(joined, colours[:, c], k) for c in range(3)], axis=1)
         contacts = _contract(contacts, joined, k)
         owner = joined[owner]
-    return np.asarray(owner[pieces]), contacts
+    return np.asarray(owner[pieces])
 
 
 def _join_small(small: npt.NDArray[np.bool_], means: Floats, contacts: sparse.csr_array) -> Ints:
@@ -187,6 +196,28 @@ def _face_contacts(labels: Ints, n: int) -> sparse.csr_array:
         differ = a[1:] != a[:-1]
         keys.append(a[1:][differ] * n + a[:-1][differ])
     return _symmetric(np.concatenate(keys), n)
+
+
+def _borders(labels: Ints, lab: Lab, n: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Faces that every two labels share, and colour differences across them."""
+    rows, columns, distances = [], [], []
+    for axis in range(3):
+        at, colours = np.moveaxis(labels, axis, 0), np.moveaxis(lab, axis, 0)
+        differ = at[1:] != at[:-1]
+        rows.append(at[1:][differ])
+        columns.append(at[:-1][differ])
+        distances.append(_distance(colours[1:][differ], colours[:-1][differ]))
+    one, other, distance = np.concatenate(rows), np.concatenate(columns), np.concatenate(distances)
+    pairs = (np.concatenate([one, other]), np.concatenate([other, one]))
+    faces = sparse.coo_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=(n, n)).tocsr()
+    contrast = sparse.coo_array((np.concatenate([distance, distance]).astype(np.float64), pairs), shape=(n, n)).tocsr()
+    return faces, contrast
+
+
+def _distance(one: Lab, other: Lab) -> Lab:
+    """Euclidean distance of colours on the last axis."""
+    apart = one - other
+    return np.asarray(np.sqrt(np.einsum("...k,...k->...", apart, apart)))
 
 
 def _symmetric(keys: Ints, n: int) -> sparse.csr_array:
