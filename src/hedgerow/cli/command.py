@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from hedgerow.cli import demo, fit, look, resume, segment, stream, tree
+from hedgerow.cli import completion, demo, fit, look, resume, segment, stream, tree
 from hedgerow.cli.output import Interrupted
 from hedgerow.errors import MissingExtraError, ParameterError
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (demo, fit, resume, look, tree, stream, segment)
+COMMANDS = (demo, fit, resume, look, tree, stream, segment, completion)
 """Modules with `add(subparsers)`, in the order of the help."""
 
 EXAMPLES = """examples:

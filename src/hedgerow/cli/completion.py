@@ -1,0 +1,55 @@
+"""hedgerow completion: a script for the shell that completes commands, options and files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from hedgerow.cli.output import add_command
+from hedgerow.errors import need_extra
+
+__all__ = ["add"]
+
+SHELLS = ("bash", "zsh")
+FILES = {"data", "out", "state", "words", "run_folder", "video"}
+"""Arguments, by name, whose values are files or folders."""
+
+EXAMPLES = """examples:
+  hedgerow completion bash > ~/.local/share/bash-completion/completions/hedgerow
+  hedgerow completion zsh > ~/.zsh/functions/_hedgerow      (a folder in your fpath)
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "completion",
+        "print a script that completes commands and options in your shell",
+        "Print a script with which a shell completes commands, options and files. Needs the extra `completion`.",
+        EXAMPLES,
+        run,
+    )
+    parser.add_argument("shell", choices=SHELLS, help="which shell")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the script for the whole command line."""
+    shtab = need_extra("shtab", "completion")
+    from hedgerow.cli.command import build_parser  # the parser of all commands, of which this is one
+
+    parser = build_parser()
+    for one in _parsers(parser):
+        for action in one._actions:
+            if action.dest in FILES:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(parser, options.shell))
+
+
+def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _parsers(below)
