@@ -1,12 +1,16 @@
 // The Gibbs sweep. A row's own cluster is scored as if the row had left it, so statistics change only when it moves.
 #include "hedgerow/kernels/gibbs.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "hedgerow/special.hpp"
 #include "simd.hpp"
 
 namespace hedgerow {
+namespace {
+constexpr double kForget = 0.03;  // of what was seen of a row, at every new visit: a few dozen count
+}
 
 void JoinWeights::reset(const Measure& measure, const Partition& partition, const std::vector<int>* bases) {
   measure_ = &measure;
@@ -69,13 +73,19 @@ double JoinWeights::own(int row) const {
   return measure_->log_weight(m, partition_->log_q(c)) - measure_->log_weight(m - 1, without.data());
 }
 
+void RowWatch::start(int rows) {
+  opening.assign(rows, 0.0);
+  moving.assign(rows, 0.0);
+  sweeps = 0;
+}
+
 void Gibbs::begin(State& state) {
   drawn_bases_ = explicit_bases_ && state.measure.bases() > 1;
   if (drawn_bases_) bases_ = state.measure.draw_bases(state.rng, state.partition.sizes(), state.partition.log_q());
   weights_.reset(state.measure, state.partition, drawn_bases_ ? &bases_ : nullptr);
 }
 
-int Gibbs::draw(State& state, int row) {
+const double* Gibbs::score(State& state, int row) {
   Partition& partition = state.partition;
   Statistics& statistics = partition.statistics();
   const int own = partition.label(row), k = partition.clusters(), t = partition.group(row);
@@ -85,9 +95,22 @@ int Gibbs::draw(State& state, int row) {
   weights_.add_to(t, w);
   w[own] = partition.size(own) == 1 ? -kInf : weights_.own(row) + statistics.log_predictive_without(row, own);
   w[k] = state.measure.log_new(t) + partition.likelihood().log_single()[row];
-  const double total = simd().softmax(w, k + 1);
-  const int chosen = draw_index(state.rng, w, k + 1, total);
-  if (chosen == k && partition.size(own) == 1) {  // it stays alone, perhaps from another basis measure
+  total_ = simd().softmax(w, k + 1);
+  return w;
+}
+
+int Gibbs::draw(State& state, int row) {
+  const Partition& partition = state.partition;
+  const int own = partition.label(row), k = partition.clusters(), t = partition.group(row);
+  const bool alone = partition.size(own) == 1;
+  const double* w = score(state, row);
+  if (watch_) {
+    const double rate = std::max(kForget, 1.0 / (1.0 + watch_->sweeps));
+    watch_->opening[row] += rate * (w[k] / total_ - watch_->opening[row]);
+    watch_->moving[row] += rate * (1.0 - w[alone ? k : own] / total_ - watch_->moving[row]);
+  }
+  const int chosen = draw_index(state.rng, w, k + 1, total_);
+  if (chosen == k && alone) {  // it stays alone, perhaps from another basis measure
     if (drawn_bases_) {
       bases_[own] = draw_basis(state, t);
       weights_.follow({own, own, false});
@@ -115,6 +138,7 @@ void Gibbs::sweep(State& state, const int* rows, int count) {
     const int chosen = draw(state, rows[i]);
     if (chosen != state.partition.label(rows[i])) move(state, rows[i], chosen);
   }
+  if (watch_) ++watch_->sweeps;
 }
 
 // The basis measure of a new cluster opened by a point of group t.

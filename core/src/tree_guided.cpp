@@ -13,6 +13,9 @@
 namespace hedgerow {
 namespace {
 constexpr int kMoves = 20;
+constexpr double kDoubt = 0.95;    // of all expected moves of a sweep fall to the doubtful rows
+constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
+constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
 }
 
 std::shared_ptr<const WeightedGuide> grow_guide(State& state) {
@@ -36,8 +39,12 @@ std::shared_ptr<const WeightedGuide> grow_guide(State& state) {
   return guide;
 }
 
-TreeGuided::TreeGuided(Guides given, int grown, int global_moves, double sweep_rate)
-    : guides_(std::move(given)), grown_(guides_.empty() ? grown : 0), global_moves_(global_moves), sweep_rate_(sweep_rate) {}
+TreeGuided::TreeGuided(Guides given, int grown, int global_moves, int single_moves, double sweep_rate)
+    : guides_(std::move(given)),
+      grown_(guides_.empty() ? grown : 0),
+      global_moves_(global_moves),
+      single_moves_(single_moves),
+      sweep_rate_(sweep_rate) {}
 
 void TreeGuided::grow(State& state, int count) {
   guides_.clear();
@@ -49,7 +56,7 @@ void TreeGuided::adapt(State& state, double progress) {
   constexpr double kAgain[] = {0.0, 0.1, 0.4};  // shares of the warm-up
   constexpr int kTimes = 3;
   warming_ = true;
-  moves_ = 0;
+  settled_ = false;
   if (grown_ == 0 || growths_ >= kTimes || progress < kAgain[growths_]) return;
   grow(state, ++growths_ == 1 ? 1 : grown_);
 }
@@ -57,13 +64,48 @@ void TreeGuided::adapt(State& state, double progress) {
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
 // a sweep, in evaluations (one of a block against two halves costs about ten of a row against all clusters at once).
 void TreeGuided::settle(State& state) {
-  const double n = state.partition.rows(), k = state.partition.clusters();
-  const double sweep_cost = n * (k + 8.0), move_cost = 30.0 * n / k + 18.0 * k;
-  moves_ = global_moves_ > 0 ? global_moves_ : static_cast<int>(std::clamp(0.15 * sweep_cost / move_cost, 1.0, double{kMoves}));
+  const int n = state.partition.rows();
+  sort_rows(n);
+  const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;
+  const double k = state.partition.clusters(), sweep_cost = visited * (k + 8.0), move_cost = 30.0 * n / k + 18.0 * k;
+  moves_ = global_moves_ != kTuned ? global_moves_ : static_cast<int>(std::clamp(0.15 * sweep_cost / move_cost, 1.0, double{kMoves}));
+  singles_each_ = single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), 0.25 * visited));
+  settled_ = true;
+}
+
+// Without a warm-up every row is as doubtful as any other.
+void TreeGuided::sort_rows(int n) {
+  singles_.set_weights(watch_.empty() ? std::vector<double>(n, 1.0 / n) : watch_.opening);
+  doubtful_.clear();
+  steady_.clear();
+  double least = 0.0;
+  if (!watch_.empty()) {
+    std::vector<double> moving = watch_.moving;
+    std::sort(moving.begin(), moving.end());
+    double rest = (1.0 - kDoubt) * std::accumulate(moving.begin(), moving.end(), 0.0);
+    for (double chance : moving) {
+      least = chance;
+      if ((rest -= chance) < 0.0) break;
+    }
+  }
+  for (int i = 0; i < n; ++i) (watch_.empty() || watch_.moving[i] >= least ? doubtful_ : steady_).push_back(i);
+}
+
+// The lists depend on the warm-up alone and their turns on nothing: a fixed cycle of Gibbs updates.
+void TreeGuided::sweep(State& state) {
+  if (!settled_) return gibbs_.step(state);
+  const int count = static_cast<int>(steady_.size());
+  const int begin = static_cast<int>(static_cast<std::int64_t>(count) * next_steady_ / kTurns);
+  next_steady_ = (next_steady_ + 1) % kTurns;
+  const int end = next_steady_ == 0 ? count : static_cast<int>(static_cast<std::int64_t>(count) * next_steady_ / kTurns);
+  gibbs_.sweep(state, steady_.data() + begin, end - begin);
+  gibbs_.sweep(state, doubtful_.data(), static_cast<int>(doubtful_.size()));
 }
 
 void TreeGuided::save(Carried& out) const {
-  out.whole.push_back(moves_);
+  out.whole.insert(out.whole.end(), {settled_, moves_, singles_each_, next_steady_, watch_.sweeps, !watch_.empty()});
+  out.real.insert(out.real.end(), watch_.opening.begin(), watch_.opening.end());
+  out.real.insert(out.real.end(), watch_.moving.begin(), watch_.moving.end());
   if (grown_ == 0) return;
   out.whole.insert(out.whole.end(), {growths_, static_cast<int>(guides_.size())});
   for (const auto& guide : guides_) {
@@ -75,8 +117,23 @@ void TreeGuided::save(Carried& out) const {
 
 void TreeGuided::load(State& state, CarriedReader& in) {
   const std::size_t n = static_cast<std::size_t>(state.partition.rows());
+  settled_ = in.whole() != 0;
   moves_ = in.whole();
-  if (moves_ < 0) throw std::invalid_argument("a kernel's memory has a negative number of moves");
+  singles_each_ = in.whole();
+  next_steady_ = in.whole();
+  if (moves_ < 0 || singles_each_ < 0) throw std::invalid_argument("a kernel's memory has a negative number of moves");
+  if (next_steady_ < 0 || next_steady_ >= kTurns) throw std::invalid_argument("a kernel's memory has a turn that does not exist");
+  watch_ = {};
+  watch_.sweeps = in.whole();
+  if (in.whole() != 0) {
+    watch_.opening = in.reals(n);
+    watch_.moving = in.reals(n);
+    for (const std::vector<double>* chances : {&watch_.opening, &watch_.moving})
+      for (double p : *chances)
+        if (!(p >= -1e-9 && p <= 1.0 + 1e-9)) throw std::invalid_argument("a kernel's memory has probabilities outside [0, 1]");
+  }
+  if (watch_.sweeps < 0) throw std::invalid_argument("a kernel's memory has seen a negative number of sweeps");
+  if (settled_) sort_rows(static_cast<int>(n));
   if (grown_ == 0) return;
   growths_ = in.whole();
   const int count = in.whole();
@@ -101,7 +158,7 @@ void TreeGuided::load(State& state, CarriedReader& in) {
 }
 
 std::vector<std::string> TreeGuided::stat_names() const {
-  return {"splits", "splits_accepted", "merges", "merges_accepted", "log_r", "moved"};
+  return {"splits", "splits_accepted", "merges", "merges_accepted", "log_r", "births", "deaths", "moved"};
 }
 
 void TreeGuided::stats(double* out) const {
@@ -110,7 +167,9 @@ void TreeGuided::stats(double* out) const {
   out[2] = merges_;
   out[3] = merge_accepts_;
   out[4] = log_r_count_ > 0 ? log_r_sum_ / log_r_count_ : std::nan("");
-  gibbs_.stats(out + 5);
+  out[5] = singles_.births;
+  out[6] = singles_.deaths;
+  gibbs_.stats(out + 7);
 }
 
 void TreeGuided::step(State& state) {
@@ -118,12 +177,17 @@ void TreeGuided::step(State& state) {
   log_r_sum_ = 0.0;
   sides_.attach(state);
   if (guides_.empty() && state.partition.rows() > 1) grow(state, grown_);
-  if (!warming_ && moves_ == 0) settle(state);
-  const int moves = !warming_ ? moves_ : global_moves_ > 0 ? global_moves_ : kMoves;
-  if (state.partition.rows() > 1)
+  const int n = state.partition.rows();
+  if (!warming_ && !settled_) settle(state);
+  const int moves = settled_ ? moves_ : global_moves_ != kTuned ? global_moves_ : kMoves;
+  if (n > 1)
     for (int g = 0; g < moves; ++g) global_move(state);
   gibbs_.rest();
-  if (sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) gibbs_.step(state);
+  singles_.births = singles_.deaths = 0;
+  if (warming_ && static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
+  gibbs_.watch(warming_ ? &watch_ : nullptr);
+  if (settled_ && n > 1) singles_.step(state, gibbs_, singles_each_);
+  if (sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) sweep(state);
   warming_ = false;
 }
 

@@ -55,9 +55,27 @@ GUIDES = {
 def test_exact_whatever_the_guide(guide: str, prior: str, likelihood: str) -> None:
     family, X = LIKELIHOODS[likelihood]
     model = hr.Mixture(PRIORS[prior], family)
-    alone = hr.TreeGuided(guide=GUIDES[guide](X), sweep_rate=0.0, global_moves=10)
+    alone = hr.TreeGuided(guide=GUIDES[guide](X), sweep_rate=0.0, global_moves=10, single_moves=0)
     fixed = None if prior == "DP" else 1.7
     check_kernel(alone, model, X, u=fixed).raise_if_failed()
+
+
+@pytest.mark.parametrize("warmup", [0, 30])  # even weights, and those that the warm-up saw
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("prior", PRIORS)
+def test_births_and_deaths_alone_are_exact(prior: str, likelihood: str, warmup: int) -> None:
+    family, X = LIKELIHOODS[likelihood]
+    model = hr.Mixture(PRIORS[prior], family)
+    alone = hr.TreeGuided(global_moves=0, single_moves=20, sweep_rate=0.0)
+    if warmup:  # sweeps in the warm-up only: what they saw must not matter
+        alone = hr.TreeGuided(global_moves=0, single_moves=20, sweep_rate=0.1)
+    check_kernel(alone, model, X, u=None if prior == "DP" else 1.7, warmup=40 + warmup).raise_if_failed()
+
+
+def test_sweeps_over_doubtful_rows_are_exact() -> None:
+    far = np.vstack([PLANE, [[8.0, 8.0]]])  # a row that hardly ever moves
+    model = hr.Mixture(hr.NGG(0.7, 0.3, 1.5), LIKELIHOODS["GaussianWishart"][0])
+    check_kernel(hr.TreeGuided(global_moves=0, single_moves=0), model, far, warmup=60).raise_if_failed()
 
 
 @pytest.mark.parametrize("guide", ["random", "caterpillar"])

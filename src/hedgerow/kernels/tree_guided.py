@@ -5,7 +5,8 @@ probability is a function of the partition and the guide alone, and the correcti
 only makes good proposals likely. A global move picks a cluster c and merges it with c' with probability proportional to
 a(c,c') = φ(c∪c')/(φ(c)φ(c')), or splits it with probability proportional to 1. A split picks a node of the induced tree, one
 seed below each of its children, and hands the remaining blocks of the tree to the two seeds one after the other by their
-evidence; a merge replays the split that would undo it.
+evidence; a merge replays the split that would undo it. Births and deaths of clusters of one row go by weights that
+the warm-up has seen.
 
 Guides grown here come from one pass of incremental Bayesian hierarchical clustering each, made anew at a few points of the
 warm-up and fixed from then on.
@@ -34,25 +35,33 @@ class TreeGuided(Kernel):
     ----------
     global_moves : int, optional
         Proposals an iteration. By default 20 in the warm-up, where they do the climbing, and after it so many
-        that they cost about a sixth of a sweep (1 to 20).
+        that they cost about a sixth of a sweep (1 to 20). 0 for none.
+    single_moves : int, optional
+        Births and deaths of clusters of one row proposed an iteration, once the warm-up is over. By default enough to renew
+        such clusters in every iteration. 0 for none.
     guides : int
         Guide trees grown for each chain; every proposal follows one of them, drawn at random.
     sweep_rate : float
-        Probability that an iteration ends with a full Gibbs sweep.
+        Probability that an iteration ends with a Gibbs sweep. After the warm-up a sweep visits the rows that are likely to move,
+        as seen then, and a quarter of the others, in turn; without a warm-up it visits all.
     guide : array-like or list of them, optional
         Your own guide trees instead, as SciPy linkage matrices of shape (n - 1, 4).
     """
 
     global_moves: int | None = None
+    single_moves: int | None = None
     guides: int = 2
     sweep_rate: float = 1.0
     guide: Any = None
 
     def __post_init__(self) -> None:
         """Refuse counts and rates that are none, and read the guides given."""
-        moves = self.global_moves
-        good = moves is None or (is_whole(moves) and moves >= 1)
-        require(good, "TreeGuided", "global_moves", moves, "be a whole number from 1 up, or None")
+        for name in ("global_moves", "single_moves"):
+            moves = getattr(self, name)
+            good = moves is None or (is_whole(moves) and moves >= 0)
+            require(good, "TreeGuided", name, moves, "be a whole number from 0 up, or None")
+        idle = self.global_moves == 0 and self.single_moves == 0 and self.sweep_rate == 0
+        require(not idle, "TreeGuided", "sweep_rate", self.sweep_rate, "be positive where there are no other moves")
         require(is_whole(self.guides) and self.guides >= 1, "TreeGuided", "guides", self.guides, "be a whole number from 1 up")
         good = isinstance(self.sweep_rate, (int, float)) and 0 <= self.sweep_rate <= 1
         require(good, "TreeGuided", "sweep_rate", self.sweep_rate, "lie in [0, 1]")
@@ -62,7 +71,8 @@ class TreeGuided(Kernel):
 
     def __repr__(self) -> str:
         own = "" if self.guide is None else f", guide=<{len(self.guide)} of your own>"
-        return f"TreeGuided(global_moves={self.global_moves}, guides={self.guides}, sweep_rate={self.sweep_rate}{own})"
+        moves = f"global_moves={self.global_moves}, single_moves={self.single_moves}"
+        return f"TreeGuided({moves}, guides={self.guides}, sweep_rate={self.sweep_rate}{own})"
 
     def __eq__(self, other: object) -> bool:
         """Equal by value."""
@@ -83,7 +93,8 @@ class TreeGuided(Kernel):
             wanted = f"join the {site.likelihood.n_rows} rows of X"
             require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guide", linkage, wanted)
             given.append(_as_guide(linkage))
-        return _core.tree_guided(given, self.guides, self.global_moves or 0, float(self.sweep_rate))
+        counts = [-1 if moves is None else moves for moves in (self.global_moves, self.single_moves)]  # -1: tuned in the warm-up
+        return _core.tree_guided(given, self.guides, *counts, float(self.sweep_rate))
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:

@@ -66,8 +66,12 @@ def drive(
     seed: int,
     stream: int,
     update_u: bool,
+    warmup: int = 0,
 ) -> KernelDraws:
-    """Run one chain. The same (seed, stream) gives the same draws."""
+    """Run one chain and keep what follows the first `warmup` steps, in which a kernel may adapt as it does in `sample`.
+
+    The same (seed, stream) gives the same draws.
+    """
     moving = (*model.prior.laws(), *model.prior.auxiliaries)
     if isinstance(kernel, Kernel):
         chain = Chain(
@@ -82,6 +86,7 @@ def drive(
             update_u=update_u,
             update_hyper=bool(model.prior.laws()),
         )
+        chain.warm_up(warmup, 0, warmup)
         block = chain.run(iterations)
         traces = {name: getattr(block, name) for name in moving}
         return KernelDraws(block.labels, block.u, traces, block.log_joint)
@@ -91,4 +96,6 @@ def drive(
             f"hedgerow.testing.PythonKernel. Got {kernel!r}."
         )
     rng = np.random.default_rng([seed, stream])
-    return kernel.run(model, X, labels, u, iterations, rng, values=values, update_u=update_u)
+    run = kernel.run(model, X, labels, u, warmup + iterations, rng, values=values, update_u=update_u)
+    kept = {name: trace[warmup:] for name, trace in run.values.items()}
+    return KernelDraws(run.labels[warmup:], run.u[warmup:], kept, None if run.log_joint is None else run.log_joint[warmup:])

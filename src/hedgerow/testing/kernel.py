@@ -63,7 +63,7 @@ def check_kernel(
         Hold u there and compare with the posterior given u. For `PitmanYor` the auxiliary alpha is then held
         at theta. By default u is sampled, or integrated out.
     replicates, iterations, warmup : int
-        Independent chains, steps kept and steps dropped of each.
+        Independent chains, steps kept and steps dropped of each; kernels adapt in the latter as they do in `sample`.
     seed : int
     level : float
         Probability of a false alarm of the whole report.
@@ -72,12 +72,12 @@ def check_kernel(
     X = model.likelihood.check(X)
     held = {name: model.prior.values()["theta"] for name in model.prior.auxiliaries} if u is not None else {}
     exact = exact_posterior(model, X, u, **held)
-    runs = [_replicate(kernel, model, X, exact, u, held, warmup + iterations, seed, stream) for stream in range(replicates)]
+    runs = [_replicate(kernel, model, X, exact, u, held, warmup, iterations, seed, stream) for stream in range(replicates)]
     findings = Findings(level)
     _promises(findings, kernel, model, X, runs[0], u, held, seed)
-    index = np.stack([exact.index(run.labels[warmup:]) for run in runs])
+    index = np.stack([exact.index(run.labels) for run in runs])
     _compare_partitions(findings, exact, index)
-    _compare_moments(findings, exact, [_tail(run, warmup) for run in runs])
+    _compare_moments(findings, exact, runs)
     found = np.bincount(index.ravel(), minlength=len(exact.partitions)) / index.size
     probabilities = exact.probabilities
     noise = np.sqrt(2 / np.pi * probabilities * (1 - probabilities) / index.size).sum() / 2
@@ -90,10 +90,6 @@ def check_kernel(
     )
 
 
-def _tail(run: KernelDraws, warmup: int) -> KernelDraws:
-    return KernelDraws(run.labels[warmup:], run.u[warmup:], {k: v[warmup:] for k, v in run.values.items()})
-
-
 def _replicate(
     kernel: Kernel | PythonKernel,
     model: Any,
@@ -101,7 +97,8 @@ def _replicate(
     exact: ExactPosterior,
     u: float | None,
     held: dict[str, float],
-    steps: int,
+    warmup: int,
+    iterations: int,
     seed: int,
     stream: int,
 ) -> KernelDraws:
@@ -110,7 +107,7 @@ def _replicate(
     order = rng.permutation(exact.partitions.shape[1])
     labels, start_u, values = _scattered_start(model.prior, exact.partitions, stream, rng)
     here = start_u if u is None else u
-    run = drive(kernel, model, X[order], labels, here, values | held, steps, seed, stream, update_u=u is None)
+    run = drive(kernel, model, X[order], labels, here, values | held, iterations, seed, stream, u is None, warmup)
     back = np.empty_like(run.labels)
     back[:, order] = run.labels
     return KernelDraws(canonical(back), run.u, run.values, run.log_joint)

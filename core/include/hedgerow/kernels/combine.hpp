@@ -37,11 +37,16 @@ class Cycle final : public Combined {
   void step(State& state) override;
 };
 
-// One part an iteration, drawn by weight.
+// One part an iteration, drawn by weight. Only the part that runs adapts: it must see the step that its adaptation is for.
 class Mix final : public Combined {
  public:
   using Combined::Combined;
   void step(State& state) override;
+  void adapt(State&, double progress) override { progress_ = progress; }
+
+ private:
+  static constexpr double kNone = -1.0;
+  double progress_ = kNone;
 };
 
 }  // namespace hedgerow

@@ -6,6 +6,14 @@
 
 namespace hedgerow {
 
+// What sweeps saw of each row's full conditional: running means of the chance to open a cluster, and of the chance to move at all.
+struct RowWatch {
+  void start(int rows);
+  bool empty() const { return opening.empty(); }
+  std::vector<double> opening, moving;
+  int sweeps = 0;
+};
+
 class Gibbs final : public Kernel {
  public:
   // subset 0: every row, in row order. With explicit_bases a cluster's basis measure is drawn rather than summed out (the
@@ -15,6 +23,7 @@ class Gibbs final : public Kernel {
   std::vector<std::string> stat_names() const override { return {"moved"}; }
   void stats(double* out) const override { out[0] = moved_; }
 
+  void watch(RowWatch* watch) { watch_ = watch; }  // nullptr: no longer
   void rest() { moved_ = 0.0; }  // an iteration without a sweep
 
   // Resamples the given rows in the given order; other kernels use this too.
@@ -23,6 +32,8 @@ class Gibbs final : public Kernel {
   // (clusters() for a new one; its own when it stays) and move it there.
   void begin(State& state);
   int draw(State& state, int row);
+  // The full conditional of a row as weights w[0..K], w[K] for a new cluster, up to a common factor.
+  const double* score(State& state, int row);
   Partition::Moved move(State& state, int row, int chosen);
 
  private:
@@ -31,7 +42,8 @@ class Gibbs final : public Kernel {
   int subset_;
   bool explicit_bases_, drawn_bases_ = false;
   std::vector<int> bases_;
-  double moved_ = 0.0;
+  double moved_ = 0.0, total_ = 0.0;
+  RowWatch* watch_ = nullptr;
   JoinWeights weights_;
   AlignedVector<double> log_weight_;
   std::vector<int> order_;

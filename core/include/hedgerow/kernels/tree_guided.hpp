@@ -11,6 +11,7 @@
 #include "hedgerow/guide.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
 #include "hedgerow/kernels/sides.hpp"
+#include "hedgerow/kernels/singles.hpp"
 
 namespace hedgerow {
 
@@ -30,8 +31,10 @@ class TreeGuided final : public Kernel {
   // Given guides stay as they are. Otherwise `grown` of them are made before the first step, and anew at a few points of the
   // warm-up, since they depend on hyper-parameters that are still settling.
   //
-  // global_moves 0: 20 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
-  TreeGuided(Guides given, int grown, int global_moves, double sweep_rate);
+  // global_moves kTuned: 20 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
+  // single_moves kTuned: none in the warm-up, which finds out where they pay, and then enough to renew the clusters of one row.
+  static constexpr int kTuned = -1;
+  TreeGuided(Guides given, int grown, int global_moves, int single_moves, double sweep_rate);
 
   void step(State& state) override;
   void adapt(State& state, double progress) override;
@@ -59,15 +62,23 @@ class TreeGuided final : public Kernel {
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
   void grow(State& state, int count);
-  void settle(State& state);  // the warm-up is over: the number of moves is fixed
+  // The warm-up is over: what it saw fixes which rows are visited and how many moves are made.
+  void settle(State& state);
+  void sort_rows(int rows);
+  void sweep(State& state);
 
   Guides guides_;
   int grown_, growths_ = 0;
-  int global_moves_;
+  int global_moves_, single_moves_;
   double sweep_rate_;
   bool warming_ = false;  // the coming iteration belongs to the warm-up
-  int moves_ = 0;         // global moves an iteration once settled, 0 before
+  bool settled_ = false;
+  int moves_ = 0, singles_each_ = 0;  // moves an iteration once settled
   Gibbs gibbs_;
+  Singles singles_;
+  RowWatch watch_;
+  std::vector<int> doubtful_, steady_;  // rows visited in every sweep, and in one of a few
+  int next_steady_ = 0;
 
   Induced induced_;
   std::vector<double> omega_;
