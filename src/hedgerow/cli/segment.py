@@ -59,9 +59,10 @@ def add(commands: Any) -> None:
     group.add_argument("--overlay", choices=KINDS, default="mp4", help="the clip with segments drawn in, as (default: %(default)s)")
     group.add_argument("--pngs", action="store_true", help="also a PNG of labels for every frame")
     group.add_argument("--clip", metavar="PATH", help="where the clip is now, to draw on, if a folder is cut anew and it has moved")
-    group.add_argument("--quiet", action="store_true", help="no progress bar")
+    group.add_argument("--quiet", action="store_true", help="no progress bar, and not a word on the time it took")
     group = parser.add_argument_group("the run (not for a folder that is cut anew)")
     group.add_argument("--beta", type=float, metavar="B", help="larger values find fewer segments (default: 0.5)")
+    group.add_argument("--edges", type=float, metavar="W", help="how much edges count in joining segments; 0: not (default: 0.5)")
     group.add_argument("--chunk", type=int, metavar="N", help="frames that are looked at together (default: 10)")
     group.add_argument("--supervoxels", type=int, metavar="N", help="pieces a chunk is divided into at first (default: 1000)")
     group.add_argument("--longest-side", type=int, metavar="N", help="reduce larger frames to this; 0: never (default: 320)")
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
         files = _write(found, folder, n, clip, overlay, options.pngs)
     except KeyboardInterrupt:
         raise Interrupted(f"stopped; the run is saved in {folder / SAVED}, other files may be missing") from None
-    _tell(found, n, wanted, files, again)
+    _tell(found, n, wanted, files, timed=not (again or options.quiet))
 
 
 def _write(
@@ -123,7 +124,7 @@ def _write(
     return files
 
 
-def _tell(found: Segmentation, n: int | None, wanted: int | None, files: dict[Path, str], again: bool) -> None:
+def _tell(found: Segmentation, n: int | None, wanted: int | None, files: dict[Path, str], *, timed: bool) -> None:
     """Say what was found and where it is."""
     rows, columns = found.frame_size
     say(f"{found.n_frames:,} frames of {columns} x {rows}: {found.n_segments:,} segments at the finest cut.")
@@ -134,7 +135,7 @@ def _tell(found: Segmentation, n: int | None, wanted: int | None, files: dict[Pa
     life = found.table(n)["frames"]
     throughout = int((life == found.n_frames).sum())
     say(f"Written with {count:,}; they last {np.mean(life):.1f} frames on average, and {throughout:,} throughout.")
-    if not again:
+    if timed:
         seconds = dict(found.record["seconds"])
         slic = seconds.pop("slic")
         total = slic + sum(seconds.values())
@@ -148,7 +149,7 @@ def _tell(found: Segmentation, n: int | None, wanted: int | None, files: dict[Pa
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """What was asked for, as arguments of `segment`; what was not is left to its defaults."""
-    chosen = {name: getattr(options, name) for name in ("beta", "chunk", "seed") if getattr(options, name) is not None}
+    chosen = {name: getattr(options, name) for name in ("beta", "edges", "chunk", "seed") if getattr(options, name) is not None}
     if options.supervoxels is not None:
         chosen["supervoxels"] = SupervoxelSettings(options.supervoxels)
     if options.longest_side is not None:
@@ -184,7 +185,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _refuse_run_options(options: argparse.Namespace) -> None:
-    for name in ("beta", "chunk", "supervoxels", "longest_side", "seed"):
+    for name in ("beta", "edges", "chunk", "supervoxels", "longest_side", "seed"):
         if getattr(options, name) is not None:
             shown = name.replace("_", "-")
             raise ParameterError(f"--{shown}: cannot change a run that is made; give the clip to make a new one.")
