@@ -1,30 +1,29 @@
 """AISTATS 2014, section 4.2 and Figure 4: online video segmentation on Chen's eight sequences.
 
-    python -m papers.aistats2014.video [--sequences bus ice ...] [--out papers/aistats2014/results] [--seed 0]
+Every sequence is divided into supervoxels once. Three curves come out of them:
 
-Every sequence is divided into supervoxels once. Two curves come out of them:
+    sweep       the paper's way: an online run for each beta from 1 to 30 (and beyond, where that leaves more than 200 or
+                fewer than 900 segments); what the online pass says is what counts
+    hierarchy   the paper's model of colours, one online run at beta = 0.5, then cuts of its BHC hierarchy
+    edges       the same online run, then cuts of the hierarchy by colours and edges (hedgerow.apps.video.joining)
 
-    sweep       the paper's way: a run for each beta from 1 to 30 (and beyond, where that leaves more than 200 or fewer
-                than 900 segments); what the online pass says is what counts
-    hierarchy   one run at beta = 0.5, then cuts of its hierarchy at 200, 300, ..., 900 segments
-
-Both are measured by LIBSVX's eight measures, interpolated per sequence, averaged over the sequences, and set beside the
-paper's own curve and LIBSVX's stored results. Writes video_scores.csv (every run), video_curves.csv (the curves) and
-video_fig4.png. Reads HEDGEROW_DATA (default ../shared/data).
+All are measured by LIBSVX's eight measures, interpolated per sequence at 200, 300, ..., 900 segments, averaged over
+seeds and sequences, and set beside the paper's own curve and LIBSVX's stored results. Writes video.json, video.md and
+video.png / .svg.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
-import os
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from papers.aistats2014.video_figure import draw
 
 from hedgerow.apps.video import Supervoxels, SupervoxelSettings, curve, evaluate, find_supervoxels, open_frames
 from hedgerow.apps.video.frames import in_chunks
@@ -32,11 +31,15 @@ from hedgerow.apps.video.run import default_prior
 from hedgerow.apps.video.segmenter import Segmenter
 from hedgerow.likelihoods import Multinomial
 from hedgerow.mixture import Mixture
+from papers.aistats2014.video_figure import TITLES, draw
+from papers.common import Record, Runs, data_folder, machine, markdown, number, say, write_json, write_text
 
 SEQUENCES = ("bus", "container", "garden", "ice", "paris", "salesman", "soccer", "stefan")
 AT = tuple(range(200, 1000, 100))
 SWEEP = (0.3, 1.0, 1.7, 3.0, 5.0, 9.0, 16.0, 30.0, 60.0, 120.0, 300.0)
 FINE = 0.5
+EDGES = 0.5
+CHUNK = 10
 MEASURES = {
     "2D accuracy": "accuracy_2d",
     "3D accuracy": "accuracy_3d",
@@ -49,22 +52,87 @@ MEASURES = {
 }
 #: Measures of which less is better.
 ERRORS = ("2D UE", "3D UE")
+NAMES = {"sweep": "colours, β swept", "hierarchy": "colours, one run cut", "edges": "colours and edges, one run cut"}
+STORED = {"SWA": "swa", "GB": "gb", "GBH": "gbh", "Meanshift": "meanshift", "Nystrom": "nys"}
 
-Row = dict[str, Any]
 Curves = dict[tuple[str, str], npt.NDArray[np.float64]]
 
 
-def data_folder() -> Path:
-    """Where Chen's sequences and the stored curves are."""
-    return Path(os.environ.get("HEDGEROW_DATA", Path(__file__).parents[3] / "shared" / "data"))
+def main(quick: bool, out: Path) -> Record:
+    """Run, tell, draw; sequences that are done are not run again. Quick: one seed, no sweep."""
+    seeds, ways = ((0,), ("hierarchy", "edges")) if quick else ((0, 1, 2), ("sweep", "hierarchy", "edges"))
+    runs = Runs(out, "video")
+    settings: Record = {"ways": ways, "fine": FINE, "edges": EDGES, "chunk": CHUNK, "supervoxels": asdict(SupervoxelSettings())}
+    if "sweep" in ways:
+        settings["sweep"] = SWEEP
+    rows: list[Record] = []
+    for name in SEQUENCES:
+        clip = cache(partial(Clip, name))  # read and divided only if a run of it is missing
+        for seed in seeds:
+            made = runs.get(f"{name}_{seed}", settings | {"seed": seed}, partial(run_clip, clip, seed, ways))
+            rows += made["rows"]
+    ours, printed = our_curves(rows, ways, seeds), printed_curves()
+    result = {
+        "at": AT,
+        "seeds": len(seeds),
+        "curves": {way: {measure: ours[measure, way] for measure in MEASURES} for way in ways},
+        "paper": {measure: printed[measure, "IBHC"] for measure in MEASURES},
+        "behind": {way: behind(ours, printed, way) for way in ways},
+        "sequences": per_sequence(rows, ways),
+        "speed": speed(rows),
+        "settings": settings,
+        "machine": machine(),
+    }
+    write_json(out / "video.json", result)
+    write_text(out / "video.md", told(ours, printed, ways, result))
+    draw(ours, printed | stored_curves(), AT, tuple(MEASURES), out)
+    say(f"written: {out / 'video.md'}")
+    return result
 
 
-def load_sequence(name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """The frames of a sequence and its ground truth."""
-    folder = data_folder() / "chen"
-    with np.load(folder / "ground_truth_160x240.npz") as stored:
-        truth = stored[name]
-    return np.stack(list(open_frames(folder / f"{name}.zip"))), truth
+class Clip:
+    """One sequence: frames, ground truth, supervoxels, and every run on them."""
+
+    def __init__(self, name: str) -> None:
+        folder = data_folder() / "chen"
+        self.name = name
+        self.frames = np.stack(list(open_frames(folder / f"{name}.zip")))
+        with np.load(folder / "ground_truth_160x240.npz") as file:
+            self.truth = file[name]
+        start = time.perf_counter()
+        self.chunks = [find_supervoxels(chunk, SupervoxelSettings()) for chunk in in_chunks(iter(self.frames), CHUNK)]
+        self.slic = sum(chunk.slic_seconds for chunk in self.chunks)
+        self.tidying = time.perf_counter() - start - self.slic
+
+    def run(self, seed: int, ways: Sequence[str]) -> Record:
+        """A row of measures for every run and cut."""
+        rows: list[Record] = []
+
+        def note(way: str, beta: float, labels: npt.NDArray[Any], **seconds: float) -> int:
+            scores = evaluate(labels, self.truth, self.frames)
+            about = {"way": way, "sequence": self.name, "seed": seed, "beta": beta, "frames": len(self.frames)}
+            rows.append(about | scores.as_dict() | {f"{step}_seconds": round(spent, 4) for step, spent in seconds.items()})
+            return scores.n_segments
+
+        start = time.perf_counter()
+        segmenter, labels = push_all(self.chunks, FINE, seed)
+        spent = {"slic": self.slic, "supervoxel": self.tidying, "clustering": time.perf_counter() - start}
+        for way, edges in (("hierarchy", None), ("edges", EDGES)):
+            start = time.perf_counter()
+            tree = segmenter.hierarchy(edges)
+            note(way, FINE, labels, **spent, hierarchy=time.perf_counter() - start)
+            for n in AT:
+                note(way, FINE, tree.cut(n)[labels])
+        for beta in SWEEP if "sweep" in ways else ():
+            _, labels = push_all(self.chunks, beta, seed)
+            if note("sweep", beta, labels) < AT[0]:
+                break  # still larger beta would give still fewer segments
+        return {"rows": rows}
+
+
+def run_clip(clip: Callable[[], Clip], seed: int, ways: Sequence[str]) -> Record:
+    """The runs of one seed."""
+    return clip().run(seed, ways)
 
 
 def push_all(chunks: list[Supervoxels], beta: float, seed: int) -> tuple[Segmenter, npt.NDArray[np.int32]]:
@@ -73,46 +141,27 @@ def push_all(chunks: list[Supervoxels], beta: float, seed: int) -> tuple[Segment
     return segmenter, np.concatenate([segmenter.push(chunk) for chunk in chunks])
 
 
-def run_sequence(name: str, seed: int) -> list[Row]:
-    """All runs of one sequence: a row of measures for each."""
-    frames, truth = load_sequence(name)
-    start = time.perf_counter()
-    chunks = [find_supervoxels(chunk, SupervoxelSettings()) for chunk in in_chunks(iter(frames), 10)]
-    divided = time.perf_counter() - start
-    rows: list[Row] = []
-
-    def note(way: str, beta: float, labels: npt.NDArray[Any], seconds: float) -> int:
-        scores = evaluate(labels, truth, frames)
-        about = {"way": way, "sequence": name, "beta": beta, "seconds": round(seconds, 3), "slic": round(divided, 2)}
-        rows.append(about | scores.as_dict())
-        return scores.n_segments
-
-    start = time.perf_counter()
-    segmenter, labels = push_all(chunks, FINE, seed)
-    hierarchy = segmenter.hierarchy()
-    seconds = time.perf_counter() - start
-    note("hierarchy", FINE, labels, seconds)
-    for n in AT:
-        note("hierarchy", FINE, hierarchy.cut(n)[labels], seconds)
-    for beta in SWEEP:
-        start = time.perf_counter()
-        _, labels = push_all(chunks, beta, seed)
-        if note("sweep", beta, labels, time.perf_counter() - start) < AT[0]:
-            break  # still larger beta would give still fewer segments
-    return rows
+# ---- curves
 
 
-def our_curves(rows: list[Row]) -> Curves:
-    """Mean over sequences of the curve of each, by (measure, way)."""
+def one_curve(rows: list[Record], column: str) -> npt.NDArray[np.float64]:
+    """A measure of one sequence, way and seed at the given numbers of segments."""
+    return curve([row["n_segments"] for row in rows], [row[column] for row in rows], AT)
+
+
+def our_curves(rows: list[Record], ways: Sequence[str], seeds: Sequence[int]) -> Curves:
+    """Mean over sequences and seeds of the curve of each, by (measure, way)."""
     found: Curves = {}
-    for way in ("sweep", "hierarchy"):
+    for way in ways:
+        mine = {(name, seed): chosen(rows, way, name, seed) for name in SEQUENCES for seed in seeds}
         for measure, column in MEASURES.items():
-            each = []
-            for name in dict.fromkeys(row["sequence"] for row in rows):
-                mine = [row for row in rows if row["way"] == way and row["sequence"] == name]
-                each.append(curve([row["n_segments"] for row in mine], [row[column] for row in mine], AT))
-            found[measure, way] = np.mean(each, axis=0)
+            found[measure, way] = np.mean([one_curve(part, column) for part in mine.values()], axis=0)
     return found
+
+
+def chosen(rows: list[Record], way: str, name: str, seed: int) -> list[Record]:
+    """The rows of one curve."""
+    return [row for row in rows if (row["way"], row["sequence"], row["seed"]) == (way, name, seed)]
 
 
 def printed_curves() -> Curves:
@@ -124,59 +173,81 @@ def printed_curves() -> Curves:
     return {key: np.array(line) for key, line in values.items()}
 
 
-def tell(ours: Curves, printed: Curves) -> None:
-    """The curves beside the paper's, and where ours is behind."""
-    print(f"{'':24s}" + "".join(f"{n:9d}" for n in AT))
+def stored_curves() -> Curves:
+    """LIBSVX's stored results of the offline methods, averaged as ours are."""
+    with open(data_folder() / "libsvx_chen_baselines.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = {"2D accuracy": "acc_2d", "3D accuracy": "acc_3d", "2D UE": "ue_2d", "3D UE": "ue_3d"}
+    columns |= {"2D BR": "br_2d", "3D BR": "br_3d", "EV": "explained_variation", "mean duration": "mean_duration"}
+    tables = {"EV": "ev", "mean duration": "length"}
+    found: Curves = {}
+    for measure, column in columns.items():
+        for method, short in STORED.items():
+            at = AT[:4] if method == "Nystrom" else AT
+            each = []
+            for name in SEQUENCES:
+                mine = [r for r in rows if (r["table"], r["method"], r["video"]) == (tables.get(measure, "main"), short, name)]
+                each.append(curve([int(r["n_supervoxels"]) for r in mine], [float(r[column]) for r in mine], at))
+            found[measure, method] = np.mean(each, axis=0)
+    return found
+
+
+def behind(ours: Curves, printed: Curves, way: str) -> Record:
+    """By measure: the numbers of segments at which this way is behind the paper's curve."""
+    return {measure: [n for n, good in zip(AT, better(ours, printed, measure, way), strict=True) if not good] for measure in MEASURES}
+
+
+def better(ours: Curves, printed: Curves, measure: str, way: str) -> npt.NDArray[np.bool_]:
+    """Where this way is at least as good as the paper's IBHC."""
+    mine, paper = ours[measure, way], printed[measure, "IBHC"]
+    return np.asarray(mine <= paper if measure in ERRORS else mine >= paper)
+
+
+def per_sequence(rows: list[Record], ways: Sequence[str]) -> Record:
+    """3-D accuracy of every sequence, seeds averaged."""
+    seeds = sorted({row["seed"] for row in rows})
+    return {
+        way: {name: np.mean([one_curve(chosen(rows, way, name, seed), "accuracy_3d") for seed in seeds], axis=0) for name in SEQUENCES}
+        for way in ways
+    }
+
+
+def speed(rows: list[Record]) -> Record:
+    """Frames a second over all sequences: all but SLIC, and SLIC's share of the whole. Reading the files is not in it."""
+    timed = [row for row in rows if row["way"] == "edges" and "slic_seconds" in row]
+    total = {step: sum(row[f"{step}_seconds"] for row in timed) for step in ("slic", "supervoxel", "clustering", "hierarchy")}
+    frames = sum(row["frames"] for row in timed)
+    rest = sum(total.values()) - total["slic"]
+    return {"frames_per_second_without_slic": frames / rest, "slic_share": total["slic"] / (rest + total["slic"])}
+
+
+# ---- words
+
+
+def told(ours: Curves, printed: Curves, ways: Sequence[str], result: Record) -> str:
+    """The tables as Markdown."""
+    shown = []
     for measure in MEASURES:
-        paper = printed[measure, "IBHC"]
-        print(f"{measure + ', paper':24s}" + "".join(f"{value:9.3f}" for value in paper))
-        for way in ("sweep", "hierarchy"):
-            mine = ours[measure, way]
-            better = mine <= paper if measure in ERRORS else mine >= paper
-            marks = "".join(f"{value:8.3f}{' ' if good else '-'}" for value, good in zip(mine, better, strict=True))
-            print(f"{'  ' + way:24s}{marks}")
-    print("\n- : behind the paper's IBHC")
-
-
-def write_rows(path: Path, rows: list[Row]) -> None:
-    """Rows as CSV."""
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Run, tell, write."""
-    parser = argparse.ArgumentParser(description="Figure 4 of AISTATS 2014: video segmentation on Chen's sequences.")
-    parser.add_argument("--sequences", nargs="+", choices=SEQUENCES, default=SEQUENCES)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
-    for name in options.sequences:
-        rows += run_sequence(name, options.seed)
-        fine = next(row for row in rows if row["sequence"] == name)
-        n_frames = len(load_sequence(name)[0])
-        print(
-            f"{name}: {fine['n_segments']} segments at beta = {FINE}, supervoxels {n_frames / fine['slic']:.1f} frames/s, "
-            f"clustering and hierarchy {n_frames / fine['seconds']:.1f} frames/s",
-            flush=True,
-        )
-        write_rows(options.out / "video_scores.csv", rows)
-    ours, printed = our_curves(rows), printed_curves()
-    tell(ours, printed)
-    write_rows(
-        options.out / "video_curves.csv",
-        [
-            {"measure": measure, "way": way, "n_segments": n, "value": round(float(value), 5)}
-            for (measure, way), line in ours.items()
-            for n, value in zip(AT, line, strict=True)
-        ],
-    )
-    draw(ours, printed, AT, tuple(MEASURES), options.out / "video_fig4.png")
-
-
-if __name__ == "__main__":
-    main()
+        digits = 1 if measure == "mean duration" else 2 if measure in ERRORS else 3
+        shown.append([f"**{TITLES[measure]}**, paper's IBHC", *(number(float(v), digits) for v in printed[measure, "IBHC"])])
+        for way in ways:
+            good = better(ours, printed, measure, way)
+            values = zip(ours[measure, way], good, strict=True)
+            shown.append([NAMES[way], *(number(float(v), digits) + ("" if ok else " ✗") for v, ok in values)])
+    sequences = [[name, *(number(float(v), 3) for v in result["sequences"]["edges"][name])] for name in SEQUENCES]
+    pace = result["speed"]
+    lines = [
+        "# Figure 4 of AISTATS 2014: video segmentation on Chen's eight sequences",
+        "",
+        f"Means over the eight sequences and {result['seeds']} seed(s) at 200 to 900 segments. ✗ marks where a curve is behind "
+        "the paper's IBHC; of the undersegmentation errors, less is better.",
+        "",
+        markdown(["segments", *map(str, AT)], shown),
+        "3-D accuracy by sequence, colours and edges:",
+        "",
+        markdown(["segments", *map(str, AT)], sequences),
+        f"Speed at 240 x 160: {pace['frames_per_second_without_slic']:.0f} frames a second for all but SLIC (supervoxels tidied, "
+        f"clustering, hierarchy; reading the files left out); SLIC takes {pace['slic_share']:.0%} of the time.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import need_extra
+from papers.common import pyplot, save_figure
 
 Curves = dict[tuple[str, str], npt.NDArray[np.float64]]
 
 #: Ours in strong colours, the paper's own curve in black, the other methods of its figure in grey.
 STYLES: dict[str, dict[str, Any]] = {
-    "hierarchy": {"color": "#c1272d", "marker": "o", "linewidth": 2.2, "label": "Hedgerow, one run cut"},
-    "sweep": {"color": "#0072b2", "marker": "s", "linewidth": 2.0, "label": "Hedgerow, beta swept"},
+    "edges": {"color": "#c1272d", "marker": "o", "linewidth": 2.2, "label": "Hedgerow, colours and edges"},
+    "hierarchy": {"color": "#e69f00", "marker": "D", "linewidth": 1.6, "label": "Hedgerow, colours"},
+    "sweep": {"color": "#0072b2", "marker": "s", "linewidth": 1.6, "label": "Hedgerow, β swept"},
     "IBHC": {"color": "black", "marker": "^", "linewidth": 1.8, "label": "IBHC (2014)"},
     "SGBH": {"color": "#777777", "marker": "x", "linestyle": "-", "label": "streaming GBH"},
     "GBH": {"color": "#777777", "linestyle": "--", "label": "GBH, offline"},
@@ -36,10 +37,9 @@ TITLES = {
 }
 
 
-def draw(ours: Curves, printed: Curves, at: tuple[int, ...], measures: tuple[str, ...], path: Path) -> None:
-    """Eight panels and one legend, to a file."""
-    pyplot = need_extra("matplotlib.pyplot", "plot")
-    figure, axes = pyplot.subplots(2, 4, figsize=(15, 7.6), sharex=True)
+def draw(ours: Curves, printed: Curves, at: tuple[int, ...], measures: tuple[str, ...], out: Path) -> None:
+    """Eight panels and one legend: video.png and video.svg."""
+    figure, axes = pyplot().subplots(2, 4, figsize=(15, 7.6), sharex=True)
     for ax, measure in zip(axes.T.reshape(-1), measures, strict=True):
         for method, style in reversed(STYLES.items()):
             line = ours.get((measure, method), printed.get((measure, method)))
@@ -54,7 +54,6 @@ def draw(ours: Curves, printed: Curves, at: tuple[int, ...], measures: tuple[str
     for ax in axes[-1]:
         ax.set_xlabel("segments")
     handles, names = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc="lower center", ncol=9, fontsize=9, frameon=False)
+    figure.legend(handles[::-1], names[::-1], loc="lower center", ncol=10, fontsize=8.5, frameon=False)
     figure.tight_layout(rect=(0, 0.05, 1, 1))
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    save_figure(figure, out, "video")
