@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -127,6 +129,26 @@ def test_callbacks_hear_of_every_chunk_and_the_time_left():
     assert heard[0].seconds_left > 0
     segment((frame for frame in clip), supervoxels=COARSE, progress=True, callbacks=[heard.append])
     assert heard[-1].seconds_left is None
+
+
+def test_memory_does_not_grow_with_the_clip(monkeypatch):
+    """Frames come from a generator, so what is held is the segmenter's own; labels go to a file beyond a little."""
+    monkeypatch.setattr("hedgerow.apps.video.store._IN_MEMORY", 1 << 15)
+
+    def peak(n_frames: int) -> int:
+        rng = np.random.default_rng(0)
+        still = scene(1)[0][0].astype(int)
+        frames = (np.clip(still + rng.integers(-5, 6, still.shape), 0, 255).astype(np.uint8) for _ in range(n_frames))
+        tracemalloc.start()
+        segment(frames, supervoxels=SupervoxelSettings(40), progress=False)
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    peak(20)  # modules and caches
+    short, long = peak(60), peak(240)
+    whole_labels = 240 * 48 * 64 * 4
+    assert long - short < whole_labels / 8, "neither frames nor plain labels are kept"
 
 
 @pytest.mark.parametrize(
