@@ -188,41 +188,52 @@ def _join_small(small: npt.NDArray[np.bool_], means: Floats, contacts: sparse.cs
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
 
 
+def _faces(labels: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """Places, in the flattened volume, of the voxels on both sides of every face between different labels."""
+    one, other = [], []
+    for axis, stride in enumerate((labels.shape[1] * labels.shape[2], labels.shape[2], 1)):
+        ahead = tuple(slice(1, None) if k == axis else slice(None) for k in range(3))
+        behind = tuple(slice(None, -1) if k == axis else slice(None) for k in range(3))
+        differ = np.zeros(labels.shape, dtype=bool)
+        np.not_equal(labels[ahead], labels[behind], out=differ[ahead])
+        one.append(np.flatnonzero(differ))
+        other.append(one[-1] - stride)
+    return np.concatenate(one), np.concatenate(other)
+
+
 def _face_contacts(labels: Ints, n: int) -> sparse.csr_array:
     """How many faces every two labels share in a volume."""
-    keys = []
-    for axis in range(3):
-        a = np.moveaxis(labels, axis, 0)
-        differ = a[1:] != a[:-1]
-        keys.append(a[1:][differ] * n + a[:-1][differ])
-    return _symmetric(np.concatenate(keys), n)
+    one, other = _faces(labels)
+    flat = labels.reshape(-1)
+    keys, which = _sorted_pairs(flat[one], flat[other], n)
+    return _symmetric(keys, np.bincount(which, minlength=len(keys)), n)
 
 
 def _borders(labels: Ints, lab: Lab, n: int) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Faces that every two labels share, and colour differences across them."""
-    rows, columns, distances = [], [], []
-    for axis in range(3):
-        at, colours = np.moveaxis(labels, axis, 0), np.moveaxis(lab, axis, 0)
-        differ = at[1:] != at[:-1]
-        rows.append(at[1:][differ])
-        columns.append(at[:-1][differ])
-        distances.append(_distance(colours[1:][differ], colours[:-1][differ]))
-    one, other, distance = np.concatenate(rows), np.concatenate(columns), np.concatenate(distances)
-    pairs = (np.concatenate([one, other]), np.concatenate([other, one]))
-    faces = sparse.coo_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=(n, n)).tocsr()
-    contrast = sparse.coo_array((np.concatenate([distance, distance]).astype(np.float64), pairs), shape=(n, n)).tocsr()
-    return faces, contrast
+    one, other = _faces(labels)
+    flat, colours = labels.reshape(-1), lab.reshape(-1, 3)
+    keys, which = _sorted_pairs(flat[one], flat[other], n)
+    distance = np.bincount(which, _distance(colours[one], colours[other]), len(keys))
+    return _symmetric(keys, np.bincount(which, minlength=len(keys)), n), _symmetric(keys, distance, n)
+
+
+def _sorted_pairs(a: Ints, b: Ints, n: int) -> tuple[Ints, npt.NDArray[np.integer]]:
+    """Every pair once as lower * n + higher, sorted, and which of them each given pair is."""
+    return np.unique(np.minimum(a, b) * n + np.maximum(a, b), return_inverse=True)
+
+
+def _symmetric(keys: Ints, values: npt.NDArray[np.number], n: int) -> sparse.csr_array:
+    """A matrix with these values at both places of every pair; zeros are kept, so that equal pairs make equal patterns."""
+    low, high = keys // n, keys % n
+    pairs = (np.concatenate([low, high]), np.concatenate([high, low]))
+    return sparse.coo_array((np.concatenate([values, values]), pairs), shape=(n, n)).tocsr()
 
 
 def _distance(one: Lab, other: Lab) -> Lab:
     """Euclidean distance of colours on the last axis."""
     apart = one - other
     return np.asarray(np.sqrt(np.einsum("...k,...k->...", apart, apart)))
-
-
-def _symmetric(keys: Ints, n: int) -> sparse.csr_array:
-    one_way = sparse.coo_array((np.ones(len(keys), dtype=np.int64), (keys // n, keys % n)), shape=(n, n)).tocsr()
-    return sparse.csr_array(one_way + one_way.T)
 
 
 def _contract(contacts: sparse.csr_array, joined: Ints, n: int) -> sparse.csr_array:
