@@ -15,8 +15,8 @@ from papers.nips2015.models import corpus
 from papers.nips2015.six import Settings, draw, race, table
 
 SETTINGS: dict[Size, Settings] = {
-    "full": Settings(seeds=3, seconds=40.0, warmup=30, pilot=8.0),
-    "quick": Settings(seeds=1, seconds=12.0, warmup=10, pilot=3.0),
+    "full": Settings(seeds=3, seconds=25.0, warmup=20, pilot=6.0),
+    "quick": Settings(seeds=1, seconds=10.0, warmup=8, pilot=3.0),
     "tiny": Settings(seeds=1, seconds=0.2, warmup=3, pilot=0.05),
 }
 
@@ -25,7 +25,7 @@ def main(size: Size, out: Path, seeds: int | None = None) -> Record:
     """Run, tell, draw."""
     settings = SETTINGS[size]
     count = seeds or settings.seeds
-    part = race(Runs(out, "nips"), "nips", corpus(size), hr.Multinomial(0.1), "seq", settings, count)
+    part = race(Runs(out, "nips"), "nips", corpus(size), hr.Multinomial(0.1), "ibhc", settings, count)
     result: Record = {
         "experiment": "NIPS 2015, section 4.3, Figure 5",
         "settings": asdict(settings) | {"seeds": count, "size": size},

@@ -14,7 +14,7 @@ from hedgerow.plots.canvas import plain_axes
 from hedgerow.sampling import Chain
 from papers.chains import COLUMNS, best_over_time, run_chain, summarize
 from papers.common import COLORS, Record, Runs, markdown, mean_sd, number, say
-from papers.nips2015.models import NGG, SIX, Set, kernel
+from papers.nips2015.models import NGG, SIX, Set, kernel, rough_start
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,18 @@ class Settings:
     pilot: float
 
 
-def race(runs: Runs, key: str, data: Set, likelihood: hr.Likelihood, insert: str, settings: Settings, seeds: int) -> Record:
-    """All six samplers on one set from the same starts; `insert` is "top" for the rough start and "seq" for IBHC."""
+def race(runs: Runs, key: str, data: Set, likelihood: hr.Likelihood, begin: str, settings: Settings, seeds: int) -> Record:
+    """All six samplers on one set from the same starts; `begin` is "rough" or "ibhc"."""
     X = data.X
     model = hr.Mixture(NGG, likelihood).resolve(X)
     bound = model.likelihood.bind(X)
     n = int(X.shape[0])
-    about = {"data": data.name, "rows": n, "prior": repr(model.prior), "start": insert, "hedgerow": hr.__version__}
+    about = {"data": data.name, "rows": n, "prior": repr(model.prior), "start": begin, "hedgerow": hr.__version__}
     starts: dict[int, npt.NDArray[Any]] = {}
 
     def start(seed: int) -> npt.NDArray[Any]:
         if seed not in starts:
-            starts[seed] = hr.ibhc(model, X, passes=1, insert=insert, seed=seed).labels
+            starts[seed] = rough_start(model, X, seed) if begin == "rough" else hr.ibhc(model, X, passes=1, seed=seed).labels
         return starts[seed]
 
     tuning = runs.get(f"{key}_tuning", about | {"pilot": settings.pilot}, lambda: tune(model, X, bound, start(0), settings.pilot))
