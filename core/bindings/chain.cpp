@@ -187,10 +187,12 @@ class PyChain {
     check_labels(start, chain_->likelihood().rows());
     if (static_cast<int>(log_u.shape(0)) != m.groups() || static_cast<int>(alpha.shape(0)) != m.bases())
       throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
+    if (!m.possible(log_u.data(), alpha.data(), sigma, tau, theta)) throw std::invalid_argument("hyper-parameters must lie in their ranges");
+    if (rng && (rng->shape(0) != 4 || !((*rng)(0) | (*rng)(1) | (*rng)(2) | (*rng)(3))))
+      throw std::invalid_argument("rng must have four words, not all 0");
     m.set(log_u.data(), alpha.data(), sigma, tau, theta);
     chain_->state.partition.assign(start);
     if (rng) {
-      if (rng->shape(0) != 4) throw std::invalid_argument("rng must have four words");
       chain_->state.rng.set_state({(*rng)(0), (*rng)(1), (*rng)(2), (*rng)(3)});
     }
     if (!kernel_whole || !kernel_real) return;
@@ -223,6 +225,9 @@ static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, I
   if (old_groups.empty()) sizes[0] = n_old;
   for (int t : old_groups) ++sizes[t];
   Measure measure(prior, sizes);
+  if (static_cast<int>(log_u.shape(0)) != measure.groups() || static_cast<int>(alpha.shape(0)) != measure.bases())
+    throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
+  if (new_groups.has_value() != groups.has_value()) throw std::invalid_argument("old and new rows must both have groups, or neither");
   measure.set(log_u.data(), alpha.data(), sigma, tau, theta);
   State draw(likelihood, prior, std::move(old_groups), Rng(0));
   draw.measure = measure;

@@ -55,6 +55,16 @@ void Measure::set(const double* log_xi, const double* alpha, double sigma, doubl
   refresh();
 }
 
+bool Measure::possible(const double* log_xi, const double* alpha, double sigma, double tau, double theta) const {
+  for (int t = 0; t < T_; ++t)
+    if (!std::isfinite(log_xi[t])) return false;
+  for (int r = 0; r < R_; ++r)
+    if (!(alpha[r] >= 0.0 && std::isfinite(alpha[r]))) return false;
+  // What the prior has above 0 moves on a scale that has no 0.
+  auto fits = [](double x, double of_prior) { return std::isfinite(x) && (of_prior > 0.0 ? x > 0.0 : x >= 0.0); };
+  return fits(sigma, prior_.sigma) && sigma < 1.0 && fits(tau, prior_.tau) && fits(theta, prior_.theta);
+}
+
 // ((τ+x)^σ − τ^σ)/σ, and its limits at σ = 0 and τ = 0.
 double Measure::psi_over_alpha(double log_x, double sigma, double tau) {
   if (tau == 0.0) return std::exp(sigma * log_x) / sigma;

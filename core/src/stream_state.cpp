@@ -1,4 +1,5 @@
 // A stream as plain arrays and back; what comes back is checked, since files come from anywhere.
+#include <climits>
 #include <stdexcept>
 
 #include "hedgerow/stream.hpp"
@@ -101,7 +102,8 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
     need((l == kNoRef) == (r == kNoRef), "a node has two children or none");
     if (l != kNoRef) need(static_cast<std::int64_t>(see(l)) + see(r) == s.size[c], "sizes must add up");
   }
-  std::vector<int> tag_seen(s.next_id >= 0 ? s.next_id : 0, 0);
+  need(s.next_id >= 0 && static_cast<std::size_t>(s.next_id) <= s.event_at.size(), "every id has an event that made it");
+  std::vector<int> tag_seen(s.next_id, 0);
   for (std::size_t k = 0; k < s.roots.size(); ++k) {
     see(s.roots[k]);
     need(s.tags[k] >= 0 && s.tags[k] < s.next_id && tag_seen[s.tags[k]]++ == 0, "tags must be distinct ids");
@@ -110,7 +112,7 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   for (int c = scratch; c < nodes; ++c) need(node_seen[c] == 1 && s.size[c] >= 0, "every node is used or free");
   std::int64_t total = 0;
   for (Ref root : s.roots) total += root < 0 ? 1 : s.size[root];
-  need(total == s.seen, "the roots must hold all points seen");
+  need(total == s.seen && s.seen > 0 && s.seen <= INT_MAX - 8, "the roots must hold all points seen");
   total = 0;
   for (int n : s.group_sizes) {
     need(n >= 0, "group sizes must not be negative");
@@ -127,10 +129,12 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   if (options_.remember) {
     need(static_cast<std::int64_t>(s.home.size()) == s.seen && s.folds.size() == s.fold_node.size(), "every point has a place");
     const int folds = static_cast<int>(s.folds.size());
+    std::vector<char> taken(nodes, 0);
     for (int f = 0; f < folds; ++f) {
       need(s.folds[f] >= 0 && s.folds[f] < folds && s.folds[s.folds[f]] == s.folds[f], "folds must be settled");
       const int c = s.fold_node[s.folds[f]];
       need(c >= scratch && c < nodes && s.left[c] == kNoRef && s.size[c] > 0, "folds must be summary leaves");
+      need(s.folds[f] != f || taken[c]++ == 0, "a summary leaf is one fold");
     }
     for (std::size_t i = 0; i < s.home.size(); ++i) {
       const int at = s.home[i];
@@ -145,14 +149,18 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   }
   for (const auto* v : {&s.event_kind, &s.event_cluster, &s.event_other, &s.event_size})
     need(v->size() == s.event_at.size(), "event arrays must be of one length");
+  for (std::size_t i = 0; i < s.event_at.size(); ++i) {
+    const bool ids = s.event_cluster[i] >= 0 && s.event_cluster[i] < s.next_id && s.event_other[i] >= -1 && s.event_other[i] < s.next_id;
+    need(ids && s.event_kind[i] >= 0 && s.event_kind[i] <= Event::died, "events must be of known kinds and clusters");
+  }
   for (std::size_t i = 0; i < s.event_at.size(); ++i)
     events_.push_back({s.event_at[i], s.event_kind[i], s.event_cluster[i], s.event_other[i], s.event_size[i]});
   need(static_cast<int>(s.log_u.size()) == measure_.groups() && static_cast<int>(s.alpha.size()) == measure_.bases(),
        "u and alpha must fit the prior");
   for (double v : s.log_u) need(std::isfinite(v), "u must be finite");
   for (double v : s.alpha) need(v > 0.0 && std::isfinite(v), "alpha must be above 0");
-  need(s.sigma >= 0.0 && s.sigma < 1.0 && s.tau >= 0.0 && std::isfinite(s.tau) && s.theta >= 0.0 && std::isfinite(s.theta),
-       "hyper-parameters must lie in their ranges");
+  need(measure_.possible(s.log_u.data(), s.alpha.data(), s.sigma, s.tau, s.theta), "hyper-parameters must lie in their ranges");
+  need(s.rng[0] | s.rng[1] | s.rng[2] | s.rng[3], "random numbers do not come from nothing");
   for (double v : s.log_q) need(v < kInf, "mixing sums must be finite or minus infinity");
   measure_.set(s.log_u.data(), s.alpha.data(), s.sigma, s.tau, s.theta);
 

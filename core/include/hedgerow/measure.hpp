@@ -45,6 +45,8 @@ class Measure {
   double tau() const { return tau_; }
   double theta() const { return theta_; }
   void set(const double* log_xi, const double* alpha, double sigma, double tau, double theta);
+  // Whether a measure of this prior can have these values, which come from outside: T of log_xi, R of alpha.
+  bool possible(const double* log_xi, const double* alpha, double sigma, double tau, double theta) const;
   void set_group_sizes(std::vector<int> sizes);
   void add_point(int t);
   void set_log_xi(int t, double log_xi);

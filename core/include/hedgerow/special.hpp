@@ -65,7 +65,7 @@ double slice_update(Rng& rng, double x, double width, const LogDensity& log_dens
     const double proposal = left + (right - left) * rng.uniform();
     if (log_density(proposal) >= level) return proposal;
     (proposal < x ? left : right) = proposal;
-    if (right - left < 1e-14 * (1.0 + std::abs(x))) return x;
+    if (!(right - left >= 1e-14 * (1.0 + std::abs(x)))) return x;  // so too where x is no finite number
   }
 }
 

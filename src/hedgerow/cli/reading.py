@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import io
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.io import mmread
 
+from hedgerow.data.csr import read_csr
+from hedgerow.data.matrix_market import read_matrix_market
+from hedgerow.data.npy import read_npy
 from hedgerow.data.tables import feature_names
-from hedgerow.errors import ParameterError, need_extra
+from hedgerow.errors import MissingExtraError, ParameterError, need_extra
 
 __all__ = ["Frame", "Source", "add_data_arguments", "read_source"]
 
@@ -109,30 +112,98 @@ def _read(place: Path, kind: str, options: argparse.Namespace) -> Any:
         if kind in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
             return _read_text(place, header=not options.no_header)
         if kind in (".parquet", ".pq"):
-            return need_extra("pyarrow.parquet", "parquet").read_table(place)
+            return _read_parquet(place)
         if kind == ".npy":
-            return _as_table(np.load(place, allow_pickle=False), place)
+            with open(place, "rb") as file:
+                return _as_table(read_npy(file, place.stat().st_size)[0], place)
         if kind == ".npz":
             return _read_npz(place, options.array)
         if kind in (".mtx", ".mtx.gz"):
-            found = mmread(place)
-            return sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)
-    except (ValueError, EOFError, csv.Error, UnicodeDecodeError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        if isinstance(error, ParameterError):
-            raise
+            return read_matrix_market(_unpacked(place).getvalue())
+    except (ParameterError, MissingExtraError, MemoryError):
+        raise
+    except Exception as error:  # readers of others stumble over a stranger's bytes in many ways
         raise ParameterError(f"{place}: must be a readable {kind} file. {error}") from error
     raise ParameterError(f"{place}: must be a csv, tsv, parquet, npy, npz or mtx file. Got {kind or 'no ending'!r}.")
 
 
+def _unpacked(place: Path) -> io.BytesIO:
+    """A file's bytes, unpacked if it is a gz file, up to what a table may reasonably shrink by."""
+    if place.suffix.lower() != ".gz":
+        return io.BytesIO(place.read_bytes())
+    most = _most_unpacked(place)
+    with gzip.open(place, "rb") as file:
+        content = file.read(most + 1)
+    _check_size(place, len(content), most)
+    return io.BytesIO(content)
+
+
+def _most_unpacked(place: Path) -> int:
+    return 200 * place.stat().st_size + (64 << 20)
+
+
+def _check_size(place: Path, size: int, most: int) -> None:
+    """A small file must not fill the memory."""
+    if size > most:
+        raise ParameterError(f"{place}: must not hold far more than its size says. It claims to unpack to more than {most:,} bytes.")
+
+
+def _read_parquet(place: Path) -> Any:
+    parquet = need_extra("pyarrow.parquet", "parquet")
+    with parquet.ParquetFile(place) as file:
+        shape = file.metadata.num_rows, len(file.schema_arrow.names)
+        _check_size(place, 8 * shape[0] * shape[1], 5 * _most_unpacked(place))
+        return file.read()
+
+
+def _check_shape(place: Path, shape: Sequence[int], length: int) -> None:
+    """Rows and columns cost memory even where they are empty."""
+    if min(shape) < 0 or sum(shape) > length + 10_000_000:
+        raise ParameterError(f"{place}: must be of a size that its contents make likely. It declares {shape[0]:,} by {shape[1]:,}.")
+
+
 def _read_npz(place: Path, wanted: str | None) -> Any:
-    with open(place, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-        names = list(file.files)
-        if {"format", "shape", "data"} <= set(names):
-            return sparse.csr_array(sparse.load_npz(place))
+    with open(place, "rb") as raw, zipfile.ZipFile(raw) as archive:
+        sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.infolist()}
+        _check_size(place, sum(sizes.values()), _most_unpacked(place))
+        arrays = _Arrays(archive, sizes)
+        if {"format", "shape", "data"} <= set(sizes):
+            return _read_sparse(arrays, place)
+        names = list(sizes)
         name = wanted or ("X" if "X" in names else names[0] if len(names) == 1 else "")
         if name not in names:
             raise ParameterError(f"--array {name or '?'}: {place} must have that array. It has {', '.join(names)}.")
-        return _as_table(file[name], place)
+        return _as_table(arrays[name], place)
+
+
+class _Arrays:
+    """The arrays of an npz file by name, each read when it is asked for."""
+
+    def __init__(self, archive: zipfile.ZipFile, sizes: Mapping[str, int]) -> None:
+        self._archive, self._sizes = archive, sizes
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        member = name if name in self._archive.namelist() else f"{name}.npy"
+        with self._archive.open(member) as file:
+            return read_npy(file, self._sizes[name])[0]
+
+
+def _read_sparse(arrays: _Arrays, place: Path) -> Any:
+    """A matrix as `scipy.sparse.save_npz` writes it, its indices checked: SciPy's loops believe them."""
+    form = arrays["format"].item()
+    form = form.decode("ascii") if isinstance(form, bytes) else str(form)
+    shape = tuple(int(length) for length in np.ravel(arrays["shape"]))
+    if len(shape) != 2:
+        raise ParameterError(f"{place}: must hold a table of rows and columns. Got {len(shape)} axes.")
+    _check_shape(place, shape, place.stat().st_size)
+    if form in ("csr", "csc"):
+        turned = read_csr(arrays["data"], arrays["indices"], arrays["indptr"], shape if form == "csr" else shape[::-1])
+        found = turned if form == "csr" else turned.T
+    elif form == "coo":
+        found = sparse.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
+    else:
+        raise ParameterError(f"{place}: must hold a sparse matrix in csr, csc or coo form. Got {form[:20]!r}.")
+    return sparse.csr_array(found)
 
 
 def _as_table(array: npt.NDArray[Any], place: Path) -> npt.NDArray[Any]:
@@ -145,8 +216,7 @@ def _as_table(array: npt.NDArray[Any], place: Path) -> npt.NDArray[Any]:
 
 def _read_text(place: Path, *, header: bool) -> Frame | npt.NDArray[np.float64]:
     """A text table; columns have names if the first line has them."""
-    opener: Any = gzip.open if place.suffix.lower() == ".gz" else open
-    with opener(place, "rt", newline="", encoding="utf-8-sig") as file:
+    with io.TextIOWrapper(_unpacked(place), newline="", encoding="utf-8-sig") as file:
         first = file.readline()
         file.seek(0)
         delimiter = max(DELIMITERS, key=first.count)

@@ -17,7 +17,6 @@ import io
 import json
 import os
 import secrets
-import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.npy import read_npy
 from hedgerow.errors import ParameterError, require
 
 __all__ = ["Container", "FormatError", "NotStorableError", "decode", "encode", "read_container", "write_container"]
@@ -39,8 +39,6 @@ _CONTAINER = 1
 _HEADER = "header.json"
 _LARGEST_HEADER = 64 << 20
 _KINDS = "biufUSMm"  # plain numbers, fixed-width texts and times: what an npy file holds without pickling
-_LARGEST_NPY_HEADER = 10_000
-_CHUNK = 1 << 22
 
 
 class FormatError(ParameterError):
@@ -92,14 +90,17 @@ def read_container(path: str | os.PathLike[str], kind: str | None = None, versio
     """Read a file; `kind` and `versions`, if given, are what the caller can make sense of."""
     place = Path(path)
     require(place.is_file(), "load", "path", str(path), "name an existing file")
-    try:
-        with open(place, "rb") as file, zipfile.ZipFile(file) as archive:
-            members = _checked_members(archive, place)
-            header = _read_header(archive, members, place)
-            _check_identity(header, kind, versions, place)
-            arrays = _read_arrays(archive, members, header["arrays"], place)
-    except (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError, RuntimeError, UnicodeError) as error:
-        raise _refusal(place, f"a damaged or foreign file ({error})") from error
+    with open(place, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = _checked_members(archive, place)
+                header = _read_header(archive, members, place)
+                _check_identity(header, kind, versions, place)
+                arrays = _read_arrays(archive, members, header["arrays"], place)
+        except (ParameterError, MemoryError):
+            raise
+        except Exception as error:  # the readers of zip and JSON stumble over a stranger's bytes in many ways
+            raise _refusal(place, f"a damaged or foreign file ({error})") from error
     return Container(header["kind"], header["version"], header["content"], arrays, str(header.get("written_by", "")))
 
 
@@ -258,32 +259,15 @@ def _read_arrays(
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, listed: Any, path: Path) -> npt.NDArray[Any]:
     """One npy member. Its declared shape and type must fill the member exactly, which is known to be there."""
-    with archive.open(member) as file:
-        prefix = io.BytesIO(file.read(min(member.file_size, _LARGEST_NPY_HEADER + 12)))
-        try:
-            version = np.lib.format.read_magic(prefix)
-            if version != (1, 0):
-                raise ValueError(f"npy version {version}")
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(prefix, max_header_size=_LARGEST_NPY_HEADER)
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-            raise _refusal(path, f"an array {member.filename[:60]!r} with a broken header") from error
-        size = member.file_size - prefix.tell()
-        count = 1
-        for length in shape:
-            count *= int(length)  # Python's integers: no overflow
-        fits = dtype.kind in _KINDS and count * dtype.itemsize == size and all(length >= 0 for length in shape)
-        if not fits or fortran or listed != [dtype.str, list(shape)]:
-            raise _refusal(path, f"an array {member.filename[:60]!r} that is not what it declares")
-        buffer = bytearray(size)
-        filled = 0
-        chunk = prefix.read()
-        while chunk:  # the read that meets the end of the member compares its checksum
-            buffer[filled : filled + len(chunk)] = chunk
-            filled += len(chunk)
-            chunk = file.read(_CHUNK)
-    if filled != size:
-        raise _refusal(path, f"an array {member.filename[:60]!r} that ends early")
-    return np.frombuffer(buffer, dtype=dtype).reshape(shape) if size else np.empty(shape, dtype)
+    try:
+        with archive.open(member) as file:
+            array, version, fortran = read_npy(file, member.file_size)
+    except ValueError as error:
+        raise _refusal(path, f"an array {member.filename[:60]!r} with {error}") from error
+    plain = array.dtype.kind in _KINDS and version == (1, 0) and not fortran
+    if not plain or listed != [array.dtype.str, list(array.shape)]:
+        raise _refusal(path, f"an array {member.filename[:60]!r} that is not what it declares")
+    return array
 
 
 def _short(value: object) -> str:

@@ -25,6 +25,7 @@ from hedgerow.data.container import (
     read_container,
     write_container,
 )
+from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import TRACES, Draws
@@ -119,11 +120,7 @@ def _decode_data(stored: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any
         return arrays["X"]
     if stored["form"] != "csr":
         raise ValueError(f"data of form {str(stored['form'])[:60]!r}")
-    rows, columns = (int(length) for length in stored["shape"])
-    parts = (arrays["X.data"], arrays["X.indices"], arrays["X.indptr"])
-    X = sparse.csr_array(parts, shape=(rows, columns))
-    X.check_format(full_check=True)  # indices within bounds, row ends in order
-    return X
+    return read_csr(arrays["X.data"], arrays["X.indices"], arrays["X.indptr"], stored["shape"])
 
 
 def _encode_model(model: Mixture | None, arrays: dict[str, npt.NDArray[Any]]) -> Any:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.data.container import FormatError, NotStorableError, decode, encode, read_container, write_container
+from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
 from hedgerow.kernels import KERNELS, Cycle, Kernel, Mix
 from hedgerow.mixture import Mixture
@@ -112,9 +113,7 @@ def _unpack_data(packed: Any) -> Any:
     if isinstance(packed, np.ndarray):
         return packed
     values, indices, indptr, rows, columns = packed
-    data = sparse.csr_array((values, indices, indptr), shape=(_whole(rows), _whole(columns)))
-    data.check_format(full_check=True)  # indices within bounds, row ends in order
-    return data
+    return read_csr(values, indices, indptr, (rows, columns))
 
 
 def _names(value: Any) -> tuple[str, ...] | None:

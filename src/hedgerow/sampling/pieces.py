@@ -20,6 +20,7 @@ _VERSION = 1
 _ARRAYS = ("labels", "log_u", "alpha")
 _SCALARS = ("sigma", "tau", "theta")
 _CARRIED = ("kernel_whole", "kernel_real")
+_HEAD = 16  # a kernel's counters come first in what it carries: they go with the state, so that its guides are written once
 
 
 def write_block(path: Path, block: Block, first: int) -> File:
@@ -51,22 +52,27 @@ def read_block(folder: Path, file: File, n: int) -> Block:
 
 
 def write_state(path: Path, state: Mapping[str, Any]) -> File:
-    """Write labels, u and hyper-parameters; the random-number words go into the manifest."""
+    """Write labels, u, hyper-parameters and the kernel's counters; the random-number words go into the manifest."""
     content = {name: float(state[name]) for name in _SCALARS}
-    return _write(path, "state", content, {name: state[name] for name in _ARRAYS})
+    arrays = {name: state[name] for name in _ARRAYS}
+    return _write(path, "state", content, arrays | {"kernel_head": state["kernel_whole"][:_HEAD]})
 
 
 def carried_digest(state: Mapping[str, Any]) -> str:
     """Fingerprint of what the kernel carries, to see whether it has changed."""
     digest = hashlib.sha256()
-    for name in _CARRIED:
-        digest.update(np.ascontiguousarray(state[name]).tobytes())
+    for array in _bulk(state).values():
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
 def write_carried(path: Path, state: Mapping[str, Any]) -> File:
-    """Write what the kernel carries."""
-    return _write(path, "kernel", {}, {name: state[name] for name in _CARRIED})
+    """Write what the kernel carries, but for its counters."""
+    return _write(path, "kernel", {}, _bulk(state))
+
+
+def _bulk(state: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    return {"kernel_whole": state["kernel_whole"][_HEAD:], "kernel_real": state["kernel_real"]}
 
 
 def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
@@ -77,6 +83,7 @@ def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
         state: dict[str, Any] = {name: stored.arrays[name] for name in _ARRAYS}
         state |= {name: float(stored.content[name]) for name in _SCALARS}
         state |= {name: carried.arrays[name] for name in _CARRIED}
+        state["kernel_whole"] = np.concatenate([stored.arrays["kernel_head"], state["kernel_whole"]])
         state["rng"] = np.array([int(word, 16) for word in file.rng], np.uint64)
         _check_state(state)
     except (KeyError, TypeError, ValueError) as error:

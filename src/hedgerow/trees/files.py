@@ -14,6 +14,7 @@ from scipy import sparse
 import hedgerow.likelihoods as likelihoods
 import hedgerow.priors as priors
 from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
+from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
 from hedgerow.mixture import Mixture
 
@@ -68,11 +69,14 @@ def load_stream(
     try:
         state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
         max_nodes, revise, remember = content["options"]
+        whole = type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
+        if not (whole and 0 <= content["seed"] < 1 << 64 and type(revise) is type(remember) is bool):
+            raise ValueError("options that no stream has")
         rebuild(
             {
                 "model": decode(content["model"], arrays, CLASSES),
-                "options": (int(max_nodes), bool(revise), bool(remember)),
-                "seed": int(content["seed"]),
+                "options": (max_nodes, revise, remember),
+                "seed": content["seed"],
                 "times": (arrays.get("times.names"), arrays.get("times.q")),
                 "rows": _rows(content["rows"], arrays),
                 "state": state or None,
@@ -93,7 +97,4 @@ def _rows(form: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
         return None
     if form == "dense":
         return np.asarray(arrays["rows"], float)
-    parts = (arrays["rows.data"], arrays["rows.indices"], arrays["rows.indptr"])
-    rows = sparse.csr_array(parts, shape=tuple(int(length) for length in form))
-    rows.check_format(full_check=True)
-    return rows
+    return read_csr(arrays["rows.data"], arrays["rows.indices"], arrays["rows.indptr"], form)

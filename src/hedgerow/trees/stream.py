@@ -258,6 +258,7 @@ class TreeStream:
         """Rebuild the stream; the core checks that the parts fit."""
         self._model, self._options, self._seed = state["model"], tuple(state["options"]), state["seed"]
         self._times = _Times(*state["times"])
+        self._times.check(self._model.prior)
         self._rows = RowStore()
         self.note = state.get("note", {})
         self._core = None
@@ -283,6 +284,17 @@ class _Times:
 
     def __init__(self, names: npt.NDArray[Any] | None = None, q: FloatArray | None = None) -> None:
         self.names, self.q = names, q
+
+    def check(self, prior: Prior) -> None:
+        """Refuse times that this prior cannot have met: the core trusts their mixing matrix."""
+        if self.names is None and self.q is None:
+            return
+        good = isinstance(prior, MixedNRM) and self.names is not None and self.q is not None and self.names.ndim in (1, 2)
+        require(good, "TreeStream", "times", self.names, "be those of a MixedNRM prior")
+        _, grouping = _Times().read(prior, self.names, len(self.names))  # type: ignore[arg-type]
+        same = grouping is not None and np.array_equal(grouping.codes, np.arange(len(grouping.codes)))
+        same = same and grouping is not None and np.array_equal(grouping.q, self.q)  # type: ignore[arg-type]
+        require(same, "TreeStream", "times", self.names, "be distinct, and mixed as the prior says")
 
     def grouping(self, codes: IntArray) -> Grouping | None:
         """Rows in these groups; None under a prior without groups."""
