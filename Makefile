@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -name 'CMakeLists.txt') CMakeLists.txt
 
 
-.PHONY: demo test test-core test-slow lint bench docs stubs clean
+.PHONY: demo test test-core test-slow calibrate fuzz lint bench docs stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
@@ -22,8 +22,15 @@ test-core: $(VENV)/.ready-test  ## the C++ tests, under AddressSanitizer and Und
 test-slow: $(VENV)/.ready-test  ## the long statistical checks
 	$(BIN)/python -m pytest -q -m slow
 
+calibrate: $(VENV)/.ready-test  ## simulation-based calibration of every prior, likelihood and kernel
+	$(BIN)/python -m pytest -q -m slow tests/statistical/test_calibration.py
+
+MINUTES ?= 10
+fuzz: $(VENV)/.ready-test  ## hostile files and lines for every reader, MINUTES for each
+	$(BIN)/python tools/fuzz --minutes $(MINUTES)
+
 lint: $(VENV)/.ready-test
-	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff check src tests benchmarks docs tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

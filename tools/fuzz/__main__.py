@@ -37,7 +37,7 @@ from hedgerow.errors import MissingExtraError, ParameterError
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = 1 << 30  # bytes beyond what the parent has
 SECONDS = 20
-CHUNK = 250  # cases a child
+CHUNK = int(os.environ.get("HEDGEROW_FUZZ_CHUNK", "250"))  # cases a child; 1 tells which of them spoiled the memory
 
 
 def main() -> int:

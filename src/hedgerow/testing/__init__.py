@@ -13,6 +13,7 @@ from hedgerow.testing.partitions import enumerate_partitions
 from hedgerow.testing.priors import check_prior
 from hedgerow.testing.reference_kernel import ReferenceGibbs
 from hedgerow.testing.report import CheckFailedError, Finding, Report
+from hedgerow.testing.sbc import SbcReport, sbc
 
 __all__ = [
     "CheckFailedError",
@@ -22,10 +23,12 @@ __all__ = [
     "PythonKernel",
     "ReferenceGibbs",
     "Report",
+    "SbcReport",
     "check_kernel",
     "check_likelihood",
     "check_prior",
     "enumerate_partitions",
     "exact_posterior",
     "geweke",
+    "sbc",
 ]

@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 __all__ = ["CheckFailedError", "Finding", "Report"]
@@ -131,6 +132,11 @@ class Findings:
         total = max(float(a + b), 1e-300)
         freedom = total**2 / max(a**2 / (x.size - 1) + b**2 / (y.size - 1), 1e-300)
         self._score(what, float(x.mean()), float(y.mean()), total, min(freedom, x.size + y.size - 2.0))
+
+    def tail(self, what: str, found: float, wanted: float, p_value: float) -> None:
+        """A statistic with a p-value of its own; `wanted` is its mean where all is well."""
+        score = float(normal.isf(max(p_value, 1e-300) / 2))
+        self.pending.append((what, found, wanted, score, np.inf))
 
     def _score(self, what: str, found: float, wanted: float, variance: float, freedom: float) -> None:
         gap = found - wanted
