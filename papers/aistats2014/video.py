@@ -5,7 +5,8 @@ Every sequence is divided into supervoxels once. Three curves come out of them:
     sweep       the paper's way: an online run for each beta from 1 to 30 (and beyond, where that leaves more than 200 or
                 fewer than 900 segments); what the online pass says is what counts
     hierarchy   the paper's model of colours, one online run at beta = 0.5, then cuts of its BHC hierarchy
-    edges       the same online run, then cuts of the hierarchy by colours and edges (hedgerow.apps.video.joining)
+    edges       the same online run, then cuts of the hierarchy that knows surroundings and edges as well as colours
+                (hedgerow.apps.video.joining)
 
 All are measured by LIBSVX's eight measures, interpolated per sequence at 200, 300, ..., 900 segments, averaged over
 seeds and sequences, and set beside the paper's own curve and LIBSVX's stored results. Writes video.json, video.md and
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.apps.video import Supervoxels, SupervoxelSettings, curve, evaluate, find_supervoxels, open_frames
+from hedgerow.apps.video import JoinSettings, Supervoxels, SupervoxelSettings, curve, evaluate, find_supervoxels, open_frames
 from hedgerow.apps.video.frames import in_chunks
 from hedgerow.apps.video.run import default_prior
 from hedgerow.apps.video.segmenter import Segmenter
@@ -38,7 +39,7 @@ SEQUENCES = ("bus", "container", "garden", "ice", "paris", "salesman", "soccer",
 AT = tuple(range(200, 1000, 100))
 SWEEP = (0.3, 1.0, 1.7, 3.0, 5.0, 9.0, 16.0, 30.0, 60.0, 120.0, 300.0)
 FINE = 0.5
-EDGES = 0.5
+JOINS = JoinSettings()
 CHUNK = 10
 MEASURES = {
     "2D accuracy": "accuracy_2d",
@@ -52,7 +53,7 @@ MEASURES = {
 }
 #: Measures of which less is better.
 ERRORS = ("2D UE", "3D UE")
-NAMES = {"sweep": "colours, β swept", "hierarchy": "colours, one run cut", "edges": "colours and edges, one run cut"}
+NAMES = {"sweep": "colours, β swept", "hierarchy": "colours, one run cut", "edges": "colours, surroundings, edges, one run cut"}
 STORED = {"SWA": "swa", "GB": "gb", "GBH": "gbh", "Meanshift": "meanshift", "Nystrom": "nys"}
 
 Curves = dict[tuple[str, str], npt.NDArray[np.float64]]
@@ -62,7 +63,7 @@ def main(quick: bool, out: Path) -> Record:
     """Run, tell, draw; sequences that are done are not run again. Quick: one seed, no sweep."""
     seeds, ways = ((0,), ("hierarchy", "edges")) if quick else ((0, 1, 2), ("sweep", "hierarchy", "edges"))
     runs = Runs(out, "video")
-    settings: Record = {"ways": ways, "fine": FINE, "edges": EDGES, "chunk": CHUNK, "supervoxels": asdict(SupervoxelSettings())}
+    settings: Record = {"ways": ways, "fine": FINE, "joins": asdict(JOINS), "chunk": CHUNK, "supervoxels": asdict(SupervoxelSettings())}
     if "sweep" in ways:
         settings["sweep"] = SWEEP
     rows: list[Record] = []
@@ -117,9 +118,9 @@ class Clip:
         start = time.perf_counter()
         segmenter, labels = push_all(self.chunks, FINE, seed)
         spent = {"slic": self.slic, "supervoxel": self.tidying, "clustering": time.perf_counter() - start}
-        for way, edges in (("hierarchy", None), ("edges", EDGES)):
+        for way, joins in (("hierarchy", None), ("edges", JOINS)):
             start = time.perf_counter()
-            tree = segmenter.hierarchy(edges)
+            tree = segmenter.hierarchy(joins)
             note(way, FINE, labels, **spent, hierarchy=time.perf_counter() - start)
             for n in AT:
                 note(way, FINE, tree.cut(n)[labels])
@@ -243,7 +244,7 @@ def told(ours: Curves, printed: Curves, ways: Sequence[str], result: Record) -> 
         "the paper's IBHC; of the undersegmentation errors, less is better.",
         "",
         markdown(["segments", *map(str, AT)], shown),
-        "3-D accuracy by sequence, colours and edges:",
+        "3-D accuracy by sequence, colours, surroundings and edges:",
         "",
         markdown(["segments", *map(str, AT)], sequences),
         f"Speed at 240 x 160: {pace['frames_per_second_without_slic']:.0f} frames a second for all but SLIC (supervoxels tidied, "

@@ -14,7 +14,7 @@ Curves = dict[tuple[str, str], npt.NDArray[np.float64]]
 
 #: Ours in strong colours, the paper's own curve in black, the other methods of its figure in grey.
 STYLES: dict[str, dict[str, Any]] = {
-    "edges": {"color": "#c1272d", "marker": "o", "linewidth": 2.2, "label": "Hedgerow, colours and edges"},
+    "edges": {"color": "#c1272d", "marker": "o", "linewidth": 2.2, "label": "Hedgerow, with edges"},
     "hierarchy": {"color": "#e69f00", "marker": "D", "linewidth": 1.6, "label": "Hedgerow, colours"},
     "sweep": {"color": "#0072b2", "marker": "s", "linewidth": 1.6, "label": "Hedgerow, β swept"},
     "IBHC": {"color": "black", "marker": "^", "linewidth": 1.8, "label": "IBHC (2014)"},

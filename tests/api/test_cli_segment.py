@@ -125,6 +125,7 @@ def test_one_seed_one_answer(place, tmp_path, capsys):
         (["{}/run", "--beta", "2"], "--beta: cannot change a run that is made"),
         (["{}/run", "--edges", "1"], "--edges: cannot change"),
         (["{}/clip.mp4", "--out", "{}/new", "--edges", "-1"], "edges must"),
+        (["{}/run", "--surroundings", "1"], "--surroundings: cannot change"),
         (["{}/run", "--longest-side", "8"], "--longest-side: cannot change"),
         (["{}/run", "--clip", "{}/gone.mp4"], "the clip is not there any more; say where with --clip"),
         (["{}/clip.mp4", "--clip", "{}/clip.mp4"], "is for a folder that is cut anew"),

@@ -1,4 +1,4 @@
-"""Joining by colours and edges: against brute force, on made-up borders, and where histograms alone go wrong."""
+"""Joining by colours, surroundings and edges: against brute force, on made-up borders, and where histograms alone go wrong."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from hedgerow.apps.video.joining import Borders, join_at_borders
-from hedgerow.apps.video.run import segment
-from hedgerow.apps.video.supervoxels import SupervoxelSettings
+from hedgerow.apps.video.joining import Borders, JoinSettings, join_at_borders
+from hedgerow.apps.video.run import default_prior, segment
+from hedgerow.apps.video.segmenter import Segmenter
+from hedgerow.apps.video.supervoxels import Supervoxels, SupervoxelSettings
+from hedgerow.likelihoods import Multinomial
+from hedgerow.mixture import Mixture
 
 BINS = 60
 
@@ -101,12 +104,36 @@ def test_a_shaded_wall_stays_whole_where_edges_count():
     clip[:, 20:32, 10:20] += 30  # a lighter patch, its edge sharp
     clip = np.clip(clip + rng.normal(0, 2, clip.shape), 0, 255).astype(np.uint8)
 
-    def share_of_the_wall(edges):
-        labels = segment(clip, supervoxels=SupervoxelSettings(80), edges=edges, progress=False).labels(2)
+    def share_of_the_wall(joins):
+        labels = segment(clip, supervoxels=SupervoxelSettings(80), joins=joins, progress=False).labels(2)
         patch = np.bincount(labels[:, 22:30, 12:18].ravel(), minlength=2)
         wall = np.bincount(np.concatenate([labels[:, :, :8].ravel(), labels[:, :, 24:].ravel()]), minlength=2)
         assert patch.argmax() != wall.argmax()
         return wall.max() / wall.sum()
 
-    assert share_of_the_wall(1.0) > 0.99
+    assert share_of_the_wall(JoinSettings(edges=1.0, surroundings=0.0)) > 0.99
     assert share_of_the_wall(None) < 0.9
+
+
+def test_surroundings_join_what_colours_would_not():
+    """A dark tile, a light tile, a wall lighter still: tiles lie among tiles, walls among walls."""
+    counts, around = np.zeros((3, BINS), np.int64), np.zeros((3, BINS))
+    counts[0, 5], counts[1, 30], counts[1, 31], counts[2, 31] = 3000, 2000, 1000, 3000
+    around[:2, 5] = around[:2, 30] = 1500.0
+    around[2, 31] = 3000.0
+    chain = borders([(0, 1, 10, 10.0), (1, 2, 10, 10.0)]).touching(3)
+    pieces = Supervoxels(
+        labels=np.array([[[0, 1, 2]]], np.int32),
+        counts=counts,
+        contacts=chain.astype(np.int64),
+        contrasts=chain.astype(np.float64),
+        surroundings=around,
+        colour_sums=np.zeros((3, 3)),
+        place_sums=np.zeros((3, 2)),
+        ends=np.zeros((2, 1, 3, 3), np.float32),
+    )
+    segmenter = Segmenter(Mixture(default_prior(), Multinomial(0.5)))
+    assert segmenter.push(pieces).tolist() == [[[0, 1, 2]]]
+    assert segmenter.hierarchy().cut(2).tolist() == [0, 1, 1]
+    assert segmenter.hierarchy(JoinSettings(surroundings=0.0)).cut(2).tolist() == [0, 1, 1]
+    assert segmenter.hierarchy(JoinSettings(surroundings=3.0)).cut(2).tolist() == [0, 0, 1]

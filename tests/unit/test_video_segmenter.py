@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from hedgerow.apps.video.hierarchy import Hierarchy, from_tree, join_segments
+from hedgerow.apps.video.joining import JoinSettings
 from hedgerow.apps.video.metrics import evaluate
 from hedgerow.apps.video.run import default_prior, segment
 from hedgerow.apps.video.segmenter import Segmenter, divide
@@ -161,13 +162,18 @@ def test_memory_does_not_grow_with_the_clip(monkeypatch):
         ({"longest_side": 3}, "longest_side must"),
         ({"supervoxels": 500}, "supervoxels must"),
         ({"prior": 3}, "prior must"),
-        ({"edges": -1.0}, "edges must"),
-        ({"edges": float("nan")}, "edges must"),
+        ({"joins": 0.5}, "joins must"),
     ],
 )
 def test_bad_settings_are_refused(wrong, words):
     with pytest.raises(ParameterError, match=words):
         segment(scene(2)[0], progress=False, **wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"edges": -1.0}, {"edges": float("nan")}, {"surroundings": -0.1}, {"surroundings": "3"}])
+def test_bad_join_settings_are_refused(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        JoinSettings(**wrong)
 
 
 def test_a_segmenter_takes_histograms_only():

@@ -66,6 +66,16 @@ def test_contacts_are_shared_faces_and_what_colours_differ_by_across_them():
     assert np.array_equal(found.contrasts.indices, found.contacts.indices)
 
 
+def test_surroundings_are_what_touches_twice_over():
+    found = find_supervoxels(noisy_clip(4, 12, 14), SupervoxelSettings(12))
+    faces = found.contacts.toarray().astype(float)
+    step = faces / faces.sum(axis=1, keepdims=True)
+    shares = found.counts / found.counts.sum(axis=1, keepdims=True)
+    assert np.allclose(found.surroundings, step @ step @ shares * found.counts.sum(axis=1, keepdims=True))
+    alone = find_supervoxels(np.zeros((1, 1, 1, 3), np.uint8), SupervoxelSettings(1))
+    assert np.array_equal(alone.surroundings, alone.counts)
+
+
 def test_seam_pairs_and_their_faces():
     before = np.array([[7, 7, 2], [7, 2, 2]])
     after = np.array([[0, 1, 1], [0, 0, 1]])

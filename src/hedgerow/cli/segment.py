@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.apps.video.frames import open_frames
+from hedgerow.apps.video.joining import JoinSettings
 from hedgerow.apps.video.result import Segmentation
 from hedgerow.apps.video.run import segment
 from hedgerow.apps.video.supervoxels import SupervoxelSettings
@@ -62,7 +63,8 @@ def add(commands: Any) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress bar, and not a word on the time it took")
     group = parser.add_argument_group("the run (not for a folder that is cut anew)")
     group.add_argument("--beta", type=float, metavar="B", help="larger values find fewer segments (default: 0.5)")
-    group.add_argument("--edges", type=float, metavar="W", help="how much edges count in joining segments; 0: not (default: 0.5)")
+    group.add_argument("--edges", type=float, metavar="W", help="how much edges count in joining segments (default: 0.5)")
+    group.add_argument("--surroundings", type=float, metavar="W", help="how much what lies around a segment counts (default: 3)")
     group.add_argument("--chunk", type=int, metavar="N", help="frames that are looked at together (default: 10)")
     group.add_argument("--supervoxels", type=int, metavar="N", help="pieces a chunk is divided into at first (default: 1000)")
     group.add_argument("--longest-side", type=int, metavar="N", help="reduce larger frames to this; 0: never (default: 320)")
@@ -149,7 +151,9 @@ def _tell(found: Segmentation, n: int | None, wanted: int | None, files: dict[Pa
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """What was asked for, as arguments of `segment`; what was not is left to its defaults."""
-    chosen = {name: getattr(options, name) for name in ("beta", "edges", "chunk", "seed") if getattr(options, name) is not None}
+    chosen: dict[str, Any] = {name: getattr(options, name) for name in ("beta", "chunk", "seed") if getattr(options, name) is not None}
+    joins = {name: getattr(options, name) for name in ("edges", "surroundings") if getattr(options, name) is not None}
+    chosen["joins"] = JoinSettings(**joins)
     if options.supervoxels is not None:
         chosen["supervoxels"] = SupervoxelSettings(options.supervoxels)
     if options.longest_side is not None:
@@ -185,7 +189,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _refuse_run_options(options: argparse.Namespace) -> None:
-    for name in ("beta", "edges", "chunk", "supervoxels", "longest_side", "seed"):
+    for name in ("beta", "edges", "surroundings", "chunk", "supervoxels", "longest_side", "seed"):
         if getattr(options, name) is not None:
             shown = name.replace("_", "-")
             raise ParameterError(f"--{shown}: cannot change a run that is made; give the clip to make a new one.")

@@ -12,6 +12,7 @@ The application of Lee & Choi (AISTATS 2014, section 4.2):
 
 from hedgerow.apps.video.frames import Frames, open_frames
 from hedgerow.apps.video.hierarchy import Hierarchy
+from hedgerow.apps.video.joining import JoinSettings
 from hedgerow.apps.video.metrics import (
     VideoScores,
     boundary_map,
@@ -30,6 +31,7 @@ __all__ = [
     "ChunkUpdate",
     "Frames",
     "Hierarchy",
+    "JoinSettings",
     "Segmentation",
     "Segmenter",
     "SupervoxelSettings",

@@ -1,17 +1,20 @@
-"""From segments to a hierarchy by colour and edges: what looks alike and has no edge in between is joined first.
+"""From segments to a hierarchy by colours, surroundings and edges.
 
-A join of segments a and b, with colour histograms s_a and s_b, costs
+Joining segments a and b costs
 
-    c(a, b) = [m(s_a) + m(s_b) - m(s_a + s_b)]  *  e(a, b)^w  where the first factor is above 0
+    c(a, b) = [m(s_a) + m(s_b) - m(s_a + s_b)]  *  e(a, b)^w     where the first factor is above 0, else that factor
 
-m is the log marginal of a histogram under the Multinomial that found the segments, so the first factor is the evidence
-against one colour distribution for both; e is the mean colour difference, in LAB, between the voxels on the two sides of
-their common border, and w says how much edges count. With w = 0 colours decide alone. A shaded wall is where that goes
-wrong: its histograms differ from end to end, and since voxels are counted as if they were independent, the evidence is
-overwhelming; yet nothing separates its parts. Edges tell.
+s is a histogram of 120 bins: 60 of the segment's own colours, and 60 of the colours around its supervoxels (two steps of
+averaging over what touches), weighted. m is its log marginal under a Multinomial with the beta that found the segments, so
+the first factor is the evidence against one distribution for both. e is the mean colour difference, in LAB, between the
+voxels on the two sides of their common border, and w says how much edges count.
+
+Colours alone go wrong in two places, and sure of themselves, since voxels are counted as if they were independent. A
+shaded wall has other colours at its other end, yet nothing separates its parts: edges tell. A crowd, leaves or a fence are
+made of pieces that have little in common with their neighbours, but the same surroundings: these tell.
 
 Two segments are joined when each is the other's cheapest neighbour, all such pairs at once, until none is left. On a clip
-this takes some forty rounds of array arithmetic, however long the clip.
+this takes some forty rounds of array arithmetic.
 """
 
 from __future__ import annotations
@@ -24,14 +27,38 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from hedgerow.apps.video.hierarchy import Hierarchy, from_tree
+from hedgerow.errors import require
 
-__all__ = ["Borders", "join_at_borders"]
+__all__ = ["Borders", "JoinSettings", "join_at_borders"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 #: Pairs whose marginals are computed together: bounds the memory.
 _BLOCK = 20_000
+
+
+@dataclass(frozen=True)
+class JoinSettings:
+    """What counts, besides a segment's own colours, when the hierarchy joins segments.
+
+    Parameters
+    ----------
+    edges : float
+        The exponent of the mean colour difference across a border. 0: edges do not count.
+    surroundings : float
+        How often the colours around a supervoxel are counted for each time its own are. 0: not at all.
+    """
+
+    edges: float = 0.5
+    surroundings: float = 3.0
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        for name in ("edges", "surroundings"):
+            value = getattr(self, name)
+            good = isinstance(value, int | float | np.number) and np.isfinite(value) and value >= 0
+            require(bool(good), "JoinSettings", name, value, "be a finite number from 0 up")
 
 
 @dataclass
@@ -75,10 +102,10 @@ class Borders:
         return sparse.coo_array((np.ones(len(pairs[0]), np.int8), pairs), shape=(n, n)).tocsr()
 
 
-def join_at_borders(counts: npt.NDArray[np.integer], beta: float, borders: Borders, edges: float) -> Hierarchy:
+def join_at_borders(histograms: npt.NDArray[np.number], beta: float, borders: Borders, edges: float) -> Hierarchy:
     """The hierarchy of segments with these histograms (n, bins); `edges` is the w above."""
-    n = len(counts)
-    sums, marginals = counts.astype(np.float64), _log_marginals(counts, beta)
+    n = len(histograms)
+    sums, marginals = histograms.astype(np.float64), _log_marginals(histograms, beta)
     node = np.arange(n)  # the number of the node that a segment's row stands for now
     left, right = [np.full(n, -1)], [np.full(n, -1)]
     heights, made = [np.full(n, -np.inf)], n

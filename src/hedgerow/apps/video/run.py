@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.apps.video.frames import Frame, in_chunks, open_frames, shrink
+from hedgerow.apps.video.joining import JoinSettings
 from hedgerow.apps.video.progress import ChunkUpdate, open_frame_progress
 from hedgerow.apps.video.result import Segmentation
 from hedgerow.apps.video.segmenter import Segmenter
@@ -23,6 +24,7 @@ from hedgerow.priors import NGG, MixedNRM, Prior
 __all__ = ["default_prior", "segment"]
 
 OWNER = "segment"
+USUAL_JOINS = JoinSettings()
 
 
 def default_prior() -> MixedNRM:
@@ -37,7 +39,7 @@ def segment(
     prior: Prior | None = None,
     chunk: int = 10,
     supervoxels: SupervoxelSettings | None = None,
-    edges: float | None = 0.5,
+    joins: JoinSettings | None = USUAL_JOINS,
     longest_side: int | None = 320,
     seed: int = 0,
     progress: bool | None = None,
@@ -61,9 +63,9 @@ def segment(
         Frames per chunk.
     supervoxels : SupervoxelSettings, optional
         How finely a chunk is divided before clustering.
-    edges : number from 0 up, or None
-        How much edges count besides colour when the hierarchy joins segments, see `hedgerow.apps.video.joining`. None
-        joins them by Bayesian hierarchical clustering with the model of colours, as it was before edges.
+    joins : JoinSettings or None
+        What counts besides a segment's own colours when the hierarchy joins segments. None: nothing, they are joined by
+        Bayesian hierarchical clustering with the model that found them.
     longest_side : int or None
         Larger frames are reduced to this many pixels, and outlines are drawn back in full size. None keeps every pixel.
     seed : int
@@ -84,8 +86,7 @@ def segment(
         require(whole and value >= (name == "chunk"), OWNER, name, value, "be a whole number, not too small")
     good = longest_side is None or (isinstance(longest_side, int | np.integer) and longest_side >= 8)
     require(good, OWNER, "longest_side", longest_side, "be a whole number of pixels from 8 up, or None")
-    good = edges is None or (bool(np.isfinite(edges)) and edges >= 0)
-    require(good, OWNER, "edges", edges, "be a finite number from 0 up, or None")
+    require(joins is None or isinstance(joins, JoinSettings), OWNER, "joins", joins, "be JoinSettings or None")
     settings = supervoxels if supervoxels is not None else SupervoxelSettings()
     require(isinstance(settings, SupervoxelSettings), OWNER, "supervoxels", settings, "be SupervoxelSettings")
     model = Mixture(default_prior() if prior is None else prior, Multinomial(beta))
@@ -111,14 +112,14 @@ def segment(
                 listener(update)
     assert store is not None, "a source without frames is refused when it is read"
     with clock.step("hierarchy"):
-        hierarchy = segmenter.hierarchy(edges)
+        hierarchy = segmenter.hierarchy(joins)
     record = {
         "source": frames.name,
         "beta": float(beta),
         "chunk": int(chunk),
         "seed": int(seed),
         "supervoxels": asdict(settings),
-        "edges": None if edges is None else float(edges),
+        "joins": None if joins is None else asdict(joins),
         "seconds": clock.seconds,
     }
     return Segmentation(store, segmenter.sums, hierarchy, sizes[0], frames.rate, record)

@@ -9,21 +9,21 @@ What has been said stays said: a cluster with one earlier segment extends it, a 
 segment, and a cluster with several is divided among them along its tree, since earlier segments never merge
 afterwards (the hierarchy over segments will join them at once). So labels of a chunk are final when the chunk is done.
 
-Over the segments stands a hierarchy, in one of two ways: by edges as well as colours (`hedgerow.apps.video.joining`), or
-by the model of colours alone (`hedgerow.apps.video.hierarchy`).
+Over the segments stands a hierarchy, in one of two ways: by the model of colours alone (`hedgerow.apps.video.hierarchy`), or
+by surroundings and edges as well (`hedgerow.apps.video.joining`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.apps.video.hierarchy import LARGEST_TOTAL, Hierarchy, join_segments
-from hedgerow.apps.video.joining import Borders, join_at_borders
+from hedgerow.apps.video.joining import Borders, JoinSettings, join_at_borders
 from hedgerow.apps.video.supervoxels import BINS, Supervoxels, seam_contacts
 from hedgerow.errors import require
 from hedgerow.likelihoods import Multinomial
@@ -56,17 +56,20 @@ class SegmentSums:
 
     def add(self, labels: Ints, pieces: Supervoxels, n: int) -> None:
         """Add supervoxels to the segments that `labels` says, of which there are n now."""
-        more = n - len(self.voxels)
         for name, part in (
             ("counts", pieces.counts),
             ("voxels", pieces.sizes),
             ("colours", pieces.colour_sums),
             ("places", pieces.place_sums),
         ):
-            old = getattr(self, name)
-            grown = np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)])
-            np.add.at(grown, labels, part)
-            setattr(self, name, grown)
+            setattr(self, name, grown(getattr(self, name), labels, part, n))
+
+
+def grown(sums: npt.NDArray[Any], rows: Ints, values: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+    """Sums with room for n rows, and these values added to theirs."""
+    larger = np.concatenate([sums, np.zeros((n - len(sums), *sums.shape[1:]), sums.dtype)])
+    np.add.at(larger, rows, values)
+    return larger
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class Segmenter:
         self._chunk = 0
         self._last_frame: tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None = None
         self._borders = Borders()
+        self._surroundings: npt.NDArray[np.float32] = np.zeros((0, BINS), np.float32)
 
     def push(self, pieces: Supervoxels) -> npt.NDArray[np.int32]:
         """Labels (frames, rows, columns) of the next chunk, numbered on from the segments so far."""
@@ -131,16 +135,18 @@ class Segmenter:
         names = self._name(clusters, earlier)
         self._borders.add(names[rows.one], names[rows.other], rows.faces, rows.contrast)
         self.sums.add(names[k:], pieces, self.n_segments)
+        self._surroundings = grown(self._surroundings, names[k:], pieces.surroundings, self.n_segments)
         labels = names[k:].astype(np.int32)[pieces.labels]
         self._last_frame = labels[-1], pieces.ends[1]
         self._chunk += 1
         return labels
 
-    def hierarchy(self, edges: float | None = 0.5) -> Hierarchy:
-        """The tree over all segments so far: by colours and edges, which count by `edges`; None: by the model alone."""
-        if edges is None:
+    def hierarchy(self, joins: JoinSettings | None = None) -> Hierarchy:
+        """The tree over all segments so far: by the model alone, or by surroundings and edges too, which count as `joins` says."""
+        if joins is None:
             return join_segments(self.model, self.sums.counts, self._borders.touching(self.n_segments))
-        return join_at_borders(self.sums.counts, self.beta, self._borders, edges)
+        histograms = np.concatenate([self.sums.counts, joins.surroundings * self._surroundings], axis=1)
+        return join_at_borders(histograms, self.beta, self._borders, joins.edges)
 
     def _connect(self, pieces: Supervoxels) -> tuple[Ints, _Pairs]:
         """The earlier segments that reach the chunk, and which rows touch: those segments first, then supervoxels."""

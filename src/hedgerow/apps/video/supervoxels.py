@@ -77,6 +77,8 @@ class Supervoxels:
     """(n, n) symmetric: the number of faces between voxels of the two."""
     contrasts: sparse.csr_array
     """(n, n), the same pairs: colour differences in LAB across those faces, summed."""
+    surroundings: Floats
+    """(n, 60) histograms of what lies around each, as large in sum as its own."""
     colour_sums: Floats
     """(n, 3) sums of R, G, B."""
     place_sums: Floats
@@ -108,11 +110,13 @@ def find_supervoxels(frames: npt.NDArray[np.uint8], settings: SupervoxelSettings
     contacts, contrasts = _borders(labels, lab, n)
     rows, columns = np.meshgrid(*(np.arange(k, dtype=np.float64) for k in labels.shape[1:]), indexing="ij")
     place = [np.broadcast_to(axis, labels.shape).reshape(-1) for axis in (rows, columns)]
+    counts = _histograms(lab, flat, n)
     return Supervoxels(
         labels=labels.astype(np.int32),
-        counts=_histograms(lab, flat, n),
+        counts=counts,
         contacts=contacts,
         contrasts=contrasts,
+        surroundings=_surroundings(counts, contacts),
         colour_sums=np.stack([np.bincount(flat, frames[..., k].reshape(-1), n) for k in range(3)], axis=1),
         place_sums=np.stack([np.bincount(flat, axis, n) for axis in place], axis=1),
         ends=lab[[0, -1]],
@@ -242,6 +246,15 @@ def _contract(contacts: sparse.csr_array, joined: Ints, n: int) -> sparse.csr_ar
     row, col = joined[pairs.row], joined[pairs.col]
     apart = row != col
     return sparse.coo_array((pairs.data[apart], (row[apart], col[apart])), shape=(n, n)).tocsr()
+
+
+def _surroundings(counts: npt.NDArray[np.int64], contacts: sparse.csr_array) -> Floats:
+    """Colours within two steps, each step an average over what touches, by shared faces."""
+    totals = counts.sum(axis=1, keepdims=True)
+    faces = contacts.sum(axis=1)
+    alone = faces == 0  # the only supervoxel of its chunk: nothing is around it but itself
+    step = sparse.csr_array(sparse.diags_array(1.0 / np.where(alone, 1, faces)) @ contacts + sparse.diags_array(alone.astype(float)))
+    return np.asarray((step @ (step @ (counts / totals))) * totals)
 
 
 def _histograms(lab: Lab, flat: Ints, n: int) -> npt.NDArray[np.int64]:
