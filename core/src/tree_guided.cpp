@@ -13,7 +13,7 @@
 namespace hedgerow {
 namespace {
 constexpr int kMoves = 20;
-constexpr double kDoubt = 0.95;    // of all expected moves of a sweep fall to the doubtful rows
+constexpr double kDoubt = 0.97;    // of all expected moves of a sweep fall to the doubtful rows
 constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
 constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
 }
@@ -62,13 +62,15 @@ void TreeGuided::adapt(State& state, double progress) {
 }
 
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
-// a sweep, in evaluations (one of a block against two halves costs about ten of a row against all clusters at once).
+// a sweep, in evaluations (one of a block against two halves costs about ten of a row against all clusters at once). On small
+// sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
 void TreeGuided::settle(State& state) {
   const int n = state.partition.rows();
   sort_rows(n);
   const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;
   const double k = state.partition.clusters(), sweep_cost = visited * (k + 8.0), move_cost = 30.0 * n / k + 18.0 * k;
-  moves_ = global_moves_ != kTuned ? global_moves_ : static_cast<int>(std::clamp(0.15 * sweep_cost / move_cost, 1.0, double{kMoves}));
+  const double least = std::clamp(3000.0 / n, 2.0, 10.0);
+  moves_ = global_moves_ != kTuned ? global_moves_ : static_cast<int>(std::clamp(0.15 * sweep_cost / move_cost, least, double{kMoves}));
   singles_each_ = single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), 0.25 * visited));
   settled_ = true;
 }

@@ -35,7 +35,7 @@ class TreeGuided(Kernel):
     ----------
     global_moves : int, optional
         Proposals an iteration. By default 20 in the warm-up, where they do the climbing, and after it so many
-        that they cost about a sixth of a sweep (1 to 20). 0 for none.
+        that they cost about a sixth of a sweep (2 to 20, on small sets 10 or more). 0 for none.
     single_moves : int, optional
         Births and deaths of clusters of one row proposed an iteration, once the warm-up is over. By default enough to renew
         such clusters in every iteration. 0 for none.
