@@ -54,11 +54,11 @@ def scaled(X: np.ndarray, by: np.ndarray | None = None) -> np.ndarray:
     return (X - reference.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def hedgerow(X: np.ndarray, draws: int = 250) -> Fit:
+def hedgerow(X: np.ndarray, draws: int | None = None) -> Fit:
     """The default estimator."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = HedgerowClusterer(draws=draws, warmup=250, random_state=0).fit(X)
+        model = HedgerowClusterer(draws=draws, random_state=0).fit(X)
     K = model.posterior_.n_clusters
     low, high = np.quantile(K, [0.05, 0.95]).astype(int)
     return Fit(model.labels_, f"{model.n_clusters_} ({low} to {high})", model)

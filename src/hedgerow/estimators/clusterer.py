@@ -48,13 +48,15 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         How chains move.
     loss : "vi", "binder" or "omari", default "vi"
         What the labels minimise in expectation.
-    draws, warmup : int, default by the rows of X
-        As for `sample`: 1,000 and 500 up to 2,500 rows, then fewer in proportion, but no fewer than 250 and 250. Memory:
-        chains x draws x rows x 4 bytes.
+    draws, warmup : int, default by the size of X
+        As for `sample`: 1,000 and 500 up to 15,000 entries (rows x columns), then fewer in proportion, but no fewer than 250
+        and 250. Memory: chains x draws x rows x 4 bytes.
     chains : int, default 4
         Independent chains, run in parallel.
     random_state : int, RandomState, Generator or None
         A whole number makes fits repeatable to the bit.
+    verbose : bool, default False
+        Show bars of progress on the error stream while chains run.
 
     Attributes
     ----------
@@ -89,6 +91,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         warmup: int | None = None,
         chains: int = 4,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.prior = prior
         self.likelihood = likelihood
@@ -98,6 +101,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.warmup = warmup
         self.chains = chains
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
         """Sample partitions of the rows of X and take the point estimate.
@@ -117,7 +121,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         data = take_rows(data, rows)
         likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
         model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
-        length = default_draws(row_count(data))
+        length = default_draws(data)
         post = sample(
             model,
             data,
@@ -127,7 +131,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             chains=self.chains,
             seed=read_seed(self.random_state, owner),
             times=repeat_times(times, rows, n, owner),
-            progress=False,
+            progress=bool(self.verbose),
         )
         found = post.point_estimate(self.loss)
         self.posterior_: Posterior = post

@@ -33,7 +33,7 @@ __all__ = ["default_draws", "default_likelihood", "default_prior", "settle"]
 MOST_CORRELATED = 20  # columns; beyond that, and with few rows for each, columns are taken apart
 ROWS_PER_COLUMN = 5
 TRIED_ROWS = 1_000
-LEAST_DRAWS, MOST_DRAWS, MANY_ROWS = 250, 1_000, 2_500
+LEAST_DRAWS, MOST_DRAWS, MANY_ENTRIES = 250, 1_000, 15_000
 SHARES = (0.03, 0.06, 0.12, 0.25, 0.5, 0.75, 1.0)
 FREEDOMS = (2.0, 4.0, 6.0, 12.0, 24.0)  # beyond the number of columns
 DIAGONAL_SHARES = (0.1, 0.25, 0.5)
@@ -45,9 +45,10 @@ def default_prior() -> Prior:
     return DP(alpha=Gamma(1.0, 1.0))
 
 
-def default_draws(n: int) -> int:
-    """Draws of a chain on n rows: many where they are cheap, since a chain of 250 may see one mode of a doubtful posterior only."""
-    return int(min(MOST_DRAWS, max(LEAST_DRAWS, MOST_DRAWS * MANY_ROWS // n)))
+def default_draws(X: Any) -> int:
+    """Draws of a chain: many where they are cheap, since a chain of 250 may see one mode of a doubtful posterior only."""
+    entries = X.nnz if sparse.issparse(X) else int(np.prod(X.shape if hasattr(X, "shape") else np.shape(X)))
+    return int(min(MOST_DRAWS, max(LEAST_DRAWS, MOST_DRAWS * MANY_ENTRIES // max(entries, 1))))
 
 
 def default_likelihood(X: Any, owner: str) -> Likelihood:
