@@ -109,6 +109,31 @@ def test_pictures_and_what_the_run_took(place, tmp_path, capsys):
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES - {"overlay.mp4"}
 
 
+def odd_clips():
+    plain = moving_square(4)
+    cut = plain.copy()
+    cut[2:] = 0
+    alpha = np.concatenate([plain, np.full((*plain.shape[:3], 1), 128, np.uint8)], axis=-1)
+    return {"grey": plain[..., 0], "transparent": alpha, "one frame": plain[:1], "odd sides": plain[:, :37, :53], "cut to black": cut}
+
+
+@pytest.mark.parametrize("kind", list(odd_clips()))
+def test_unusual_clips(tmp_path, capsys, kind):
+    clip = odd_clips()[kind]
+    (tmp_path / "frames").mkdir()
+    for k, frame in enumerate(clip):
+        Image.fromarray(frame).save(tmp_path / "frames" / f"{k}.png")
+    options = ("--out", tmp_path / "out", "--supervoxels", "40", "--segments", "all", "--pngs", "--quiet")
+    code, out, err = run(capsys, tmp_path / "frames", *options)
+    assert (code, err) == (0, "")
+    labels = volume(tmp_path / "out")
+    assert labels.shape == clip.shape[:3]
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out" / "labels" / "00001.png")), labels[0])
+    rows, columns = clip.shape[1:3]
+    drawn = next(iter(open_frames(tmp_path / "out" / "overlay.mp4")))
+    assert drawn.shape == (rows + rows % 2, columns + columns % 2, 3)
+
+
 def test_one_seed_one_answer(place, tmp_path, capsys):
     for name in ("a", "b"):
         arguments = ("--out", tmp_path / name, "--seed", "3", "--overlay", "none", "--supervoxels", "60", "--segments", "all")
