@@ -124,7 +124,7 @@ def test_unusual_clips(tmp_path, capsys, kind):
     for k, frame in enumerate(clip):
         Image.fromarray(frame).save(tmp_path / "frames" / f"{k}.png")
     options = ("--out", tmp_path / "out", "--supervoxels", "40", "--segments", "all", "--pngs", "--quiet")
-    code, out, err = run(capsys, tmp_path / "frames", *options)
+    code, _, err = run(capsys, tmp_path / "frames", *options)
     assert (code, err) == (0, "")
     labels = volume(tmp_path / "out")
     assert labels.shape == clip.shape[:3]
