@@ -75,6 +75,35 @@ class Ledger {
     }
   }
 
+  // Rows take the side of slot a or of slot b, again and again, each time given the sides of the time before; the anchors stay.
+  // Returns the log odds of a row being in b, by the sizes of the sides.
+  double halve(int a, int b, In<std::int32_t, 1> rows, int anchor_a, int anchor_b, int scans, std::uint64_t seed) {
+    check(slot(a) != slot(b), "the sides must differ");
+    for (std::size_t i = 0; i < rows.shape(0); ++i) check(rows(i) >= 0 && rows(i) < likelihood_->rows(), "no such row");
+    check(anchor_a >= 0 && anchor_a < likelihood_->rows() && anchor_b >= 0 && anchor_b < likelihood_->rows(), "no such row");
+    nb::gil_scoped_release release;
+    Rng rng(seed);
+    std::vector<char> side(rows.shape(0));
+    double log_share = 0.0;
+    for (int scan = 0; scan < scans; ++scan) {
+      int count[2] = {1, 1};
+      for (std::size_t i = 0; i < side.size(); ++i) {
+        const double log_odds = log_share + statistics_->log_predictive(rows(i), b) - statistics_->log_predictive(rows(i), a);
+        side[i] = rng.uniform() * (1.0 + std::exp(-log_odds)) < 1.0;
+        if (rows(i) == anchor_a) side[i] = 0;
+        if (rows(i) == anchor_b) side[i] = 1;
+      }
+      statistics_->clear(a);
+      statistics_->clear(b);
+      for (std::size_t i = 0; i < side.size(); ++i) {
+        statistics_->add(side[i] ? b : a, rows(i));
+        ++count[static_cast<int>(side[i])];
+      }
+      log_share = std::log(count[1]) - std::log(count[0]);
+    }
+    return log_share;
+  }
+
   nb::dict pack() {
     Packed out;
     out.start.assign(1, 0);
@@ -195,6 +224,8 @@ void bind_shard(nb::module_& m) {
       .def("reset", &Ledger::reset, nb::arg("size"), "All slots empty.")
       .def("fold", &Ledger::fold, nb::arg("numbers"), nb::arg("start"), nb::arg("target"), "Adds packed sets to slots.")
       .def("add_rows", &Ledger::add_rows, nb::arg("slot"), nb::arg("rows"))
+      .def("halve", &Ledger::halve, nb::arg("first"), nb::arg("second"), nb::arg("rows"), nb::arg("first_anchor"), nb::arg("second_anchor"),
+           nb::arg("scans"), nb::arg("seed"), "Rows take one of two sides, scan after scan.")
       .def("merge", [](Ledger& l, int slot, int other) { l.statistics().merge(l.slot(slot), l.slot(other)); }, nb::arg("slot"), nb::arg("other"))
       .def("load", [](Ledger& l, int slot, Ledger& other, int from) { l.statistics().load(l.slot(slot), other.statistics(), other.slot(from)); },
            nb::arg("slot"), nb::arg("other"), nb::arg("from_slot"), "Copies a slot of another ledger of the same likelihood.")

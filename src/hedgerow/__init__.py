@@ -10,7 +10,7 @@
 
 from importlib.metadata import version as _version
 
-from hedgerow import data
+from hedgerow import data, distributed
 from hedgerow.errors import MissingExtraError, ParameterError
 from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClusterer, IncrementalBHC
 from hedgerow.kernels import (
@@ -84,6 +84,7 @@ __all__ = [
     "bhc",
     "cycle",
     "data",
+    "distributed",
     "ibhc",
     "likelihood_for",
     "load",

@@ -295,6 +295,9 @@ class Ledger:
 
     def add_rows(self, slot: int, rows: NDArray[numpy.int32]) -> None: ...
 
+    def halve(self, first: int, second: int, rows: NDArray[numpy.int32], first_anchor: int, second_anchor: int, scans: int, seed: int) -> float:
+        """Rows take one of two sides, scan after scan."""
+
     def merge(self, slot: int, other: int) -> None: ...
 
     def load(self, slot: int, other: Ledger, from_slot: int) -> None:

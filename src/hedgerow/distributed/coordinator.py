@@ -1,0 +1,320 @@
+"""Coordinator: the state of a distributed chain but for its labels, and one iteration of it.
+
+An iteration is a sweep, split and merge proposals, and an update of u and the hyper-parameters. The sweep is slice sampling (Griffin &
+Walker 2011; Favaro & Teh 2013): weights and atoms are drawn here, shards assign rows and answer with statistics. Proposals follow Jain
+& Neal (2004) with a launch state that is refined by passes over the shards and a last scan in which rows take sides independently
+given the launch; see docs/explanation/distributed.md for why that is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from hedgerow import _core
+from hedgerow.distributed.crew import Crew
+from hedgerow.distributed.held import Halve, Names, Place, Sweep, Tell
+from hedgerow.distributed.scouts import Pair, Scouts
+
+__all__ = ["Coordinator"]
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_WEIGHTS, _ATOMS, _MEASURE, _PAIRS = range(4)
+_DRAW, _KEEP, _EVALUATE = range(3)
+_SCOUT_SCANS = 6
+"""Scans over the scouts of a proposal, which cost next to nothing, before those over all its rows."""
+
+
+@dataclass(eq=False)
+class Proposal:
+    """A split of `clusters[0]`, or a merge of the two clusters that hold the anchors."""
+
+    pair: Pair
+    clusters: tuple[int, ...]
+    log_share: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def splits(self) -> bool:
+        """Whether the anchors are together now."""
+        return len(self.clusters) == 1
+
+
+class Coordinator:
+    """One chain over the shards of a crew."""
+
+    def __init__(
+        self, crew: Crew, scouts: Scouts, measure: _core.Measure, seed: int, pairs: int, scans: int, even_share: float
+    ) -> None:
+        self.crew = crew
+        self.scouts = scouts
+        self.measure = measure
+        self.update_u = True
+        self.update_hyper = True
+        self.sizes: LongArray = np.zeros(0, np.int64)
+        self.stats: dict[str, float] = {}
+        self._seed = seed
+        self._options = (pairs, scans, even_share)
+        self._ledger = _core.Ledger(scouts.bound)
+        self._names: list[Names] | Names | None = None
+        self._scout_labels: IntArray = np.zeros(0, np.int32)
+
+    # ---- where the chain is
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of the present partition."""
+        return len(self.sizes)
+
+    def log_joint(self) -> float:
+        """Log joint of the present state, on the scale of `Mixture.log_joint`."""
+        return float(self.measure.log_partition(self.sizes)) + float(self._ledger.log_marginals().sum())
+
+    def values(self) -> dict[str, float]:
+        """u and the hyper-parameters."""
+        state = self.measure.state()
+        plain = {name: float(state[name]) for name in ("sigma", "tau", "theta")}
+        return {"u": float(np.exp(state["log_u"][0])), "alpha": float(state["alpha"][0])} | plain
+
+    def labels(self, path: Any = None) -> list[npt.NDArray[Any]]:
+        """Labels of every shard; with a path they are written there by the shards instead."""
+        answers = self.crew.ask(self._each(lambda names: Tell(names, self.n_clusters, path)))
+        self._names = None
+        return [answer["labels"] for answer in answers] if path is None else []
+
+    def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None) -> None:
+        """First labels, and first values of u and the hyper-parameters."""
+        answers = self.crew.ask(commands)
+        self._gather(answers, commands[0].clusters)
+        if start is None:
+            self.measure.update(self.sizes, self._word(0, _MEASURE), True, False)
+            return
+        state = self.measure.state()
+        now = {name: start.get(name, float(np.ravel(state[name])[0])) for name in ("alpha", "sigma", "tau", "theta")}
+        self.measure.set_state(log_u=float(np.log(start["u"])), **now)
+
+    # ---- one iteration
+
+    def step(self, iteration: int) -> None:
+        """Iterations are numbered from 1; the number decides all random numbers."""
+        self.stats = {}
+        self._sweep(iteration)
+        self._split_and_merge(iteration)
+        if self.update_u or self.update_hyper:
+            self.measure.update(self.sizes, self._word(iteration, _MEASURE), self.update_u, self.update_hyper)
+
+    def _word(self, iteration: int, purpose: int) -> int:
+        return int(np.random.SeedSequence([self._seed, iteration, purpose]).generate_state(1, np.uint64)[0])
+
+    def _each(self, make: Any) -> Any:
+        """A command for every shard that carries the numbers its clusters have been given meanwhile."""
+        if isinstance(self._names, list):
+            return [make(names) for names in self._names]
+        return make(self._names)
+
+    def _sweep(self, iteration: int) -> None:
+        log_weight, log_rate = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
+        atoms = self._ledger.draw_atoms(self._word(iteration, _ATOMS))
+        values = self.values()
+        command = {
+            "log_weight": log_weight,
+            "atoms": atoms,
+            "alpha": values["alpha"],
+            "sigma": values["sigma"],
+            "log_rate": float(log_rate),
+            "iteration": iteration,
+        }
+        answers = self.crew.ask(self._each(lambda names: Sweep(names, **command)))
+        self._gather(answers, self.n_clusters)
+        assert isinstance(self._names, list)
+        scouts = [names[0][answer["scouts"]] for names, answer in zip(self._names, answers, strict=True)]
+        self._scout_labels = np.concatenate(scouts)
+        self.stats["moved"] = float(sum(answer["moved"] for answer in answers))
+        self.stats["jumps"] = float(max(answer["jumps"] for answer in answers))
+
+    def _gather(self, answers: Sequence[dict[str, Any]], known: int) -> None:
+        """Clusters `known` and new ones from what the shards say, those left empty dropped, in an order that no crew changes."""
+        fresh = sorted({name for answer in answers for name in answer.get("new_names", np.zeros(0, np.int64)).tolist()})
+        place = {name: known + i for i, name in enumerate(fresh)}
+        targets = []
+        sizes = np.zeros(known + len(fresh), np.int64)
+        for answer in answers:
+            names = answer.get("new_names", np.zeros(0, np.int64)).tolist()
+            target = np.array([*range(known), *(place[name] for name in names)], np.int64)
+            np.add.at(sizes, target, answer["count"])
+            targets.append(target)
+        compact = np.where(sizes > 0, np.cumsum(sizes > 0) - 1, -1).astype(np.int32)
+        self.sizes = sizes[sizes > 0]
+        self._ledger.reset(len(self.sizes))
+        self._names = []
+        for answer, target in zip(answers, targets, strict=True):
+            names = compact[target]
+            self._ledger.fold(answer["numbers"], answer["start"], names)
+            self._names.append((names, names))
+
+    # ---- split and merge
+
+    def _split_and_merge(self, iteration: int) -> None:
+        count, scans, even_share = self._options
+        rng = np.random.default_rng([self._seed, iteration, _PAIRS])
+        proposals = self._choose(self.scouts.draw_pairs(rng, count, even_share))
+        chances = np.log(rng.random(len(proposals)))
+        for proposal, share in zip(proposals, rng.random(len(proposals)).tolist(), strict=True):
+            if proposal.pair.even:
+                proposal.log_share = (float(np.log(share)), float(np.log1p(-share)))
+        guided = [p for p in proposals if not p.pair.even]
+        launch = self._launch(guided, rng)
+        for scan in range(scans if guided else 0):
+            _, launch = self._scan(guided, launch, [_DRAW] * len(guided), iteration, scan)
+        halved = [p for p in proposals if p.splits or not p.pair.even]
+        acts = [_KEEP if p.splits else _EVALUATE for p in halved]
+        whole = _core.Ledger(self.scouts.bound)
+        whole.reset(2 * len(halved))
+        where = {id(p): i for i, p in enumerate(guided)}
+        for i, p in enumerate(halved):
+            if not p.pair.even:
+                for side in (0, 1):
+                    whole.load(2 * i + side, launch, 2 * where[id(p)] + side)
+        log_q, sides = self._scan(halved, whole, acts, iteration, scans) if halved else (np.zeros(0), whole)
+        self._judge(proposals, halved, log_q, sides, chances)
+
+    def _choose(self, pairs: Sequence[Pair]) -> list[Proposal]:
+        """Pairs in turn, but for those that meet a cluster that an earlier one has taken."""
+        taken: set[int] = set()
+        chosen = []
+        for pair in pairs:
+            clusters = tuple(dict.fromkeys((int(self._scout_labels[pair.first]), int(self._scout_labels[pair.second]))))
+            if taken.isdisjoint(clusters):
+                taken.update(clusters)
+                chosen.append(Proposal(pair, clusters))
+        return chosen
+
+    def _launch(self, guided: Sequence[Proposal], rng: np.random.Generator) -> _core.Ledger:
+        """The first two sides of each proposal: its scouts near either anchor, then all its scouts as those draw them.
+
+        A function of the rows of the proposal's clusters together, of the pair and of fresh random numbers: the same for a split
+        as for the merge that undoes it.
+        """
+        ledger = _core.Ledger(self.scouts.bound)
+        ledger.reset(2 * len(guided))
+        for i, (p, word) in enumerate(zip(guided, rng.integers(2**63, size=len(guided)).tolist(), strict=True)):
+            inside = (self._scout_labels == p.clusters[0]) | (self._scout_labels == p.clusters[-1])
+            rows = np.flatnonzero(inside).astype(np.int32)
+            near = [part[inside[part]] for part in (p.pair.near_first, p.pair.near_second)]
+            if p.pair.carve:
+                inside[near[1]] = False
+                near[0] = np.flatnonzero(inside).astype(np.int32)
+            for side in (0, 1):
+                ledger.add_rows(2 * i + side, np.ascontiguousarray(near[side]))
+            p.log_share = (0.0, ledger.halve(2 * i, 2 * i + 1, rows, p.pair.first, p.pair.second, _SCOUT_SCANS, word))
+        return ledger
+
+    def _scan(
+        self, proposals: Sequence[Proposal], launch: _core.Ledger, acts: Sequence[int], iteration: int, scan: int
+    ) -> tuple[FloatArray, _core.Ledger]:
+        """One pass: log probabilities of the sides, and the sides' statistics; shares become those of the sides drawn."""
+        role = np.full(self.n_clusters, -1, np.int32)
+        side = np.zeros(self.n_clusters, np.int32)
+        for i, p in enumerate(proposals):
+            role[list(p.clusters)] = i
+            side[p.clusters[-1]] = 0 if p.splits else 1
+        packed = launch.pack()
+        command = {
+            "role": role,
+            "side": side,
+            "act": np.array(acts, np.int32),
+            "even": np.array([p.pair.even for p in proposals], np.int32),
+            "anchor": self.scouts.rows[[row for p in proposals for row in (p.pair.first, p.pair.second)]],
+            "log_share": np.array([share for p in proposals for share in p.log_share]),
+            "numbers": packed["numbers"],
+            "start": packed["start"],
+            "iteration": iteration,
+            "scan": scan,
+        }
+        answers = self.crew.ask(self._each(lambda names: Halve(names, **command)))
+        self._names = None
+        sides = _core.Ledger(self.scouts.bound)
+        sides.reset(2 * len(proposals))
+        log_q = np.zeros(len(proposals))
+        counts = np.zeros(2 * len(proposals), np.int64)
+        everything = np.arange(2 * len(proposals), dtype=np.int32)
+        for answer in answers:
+            log_q += answer["log_q"]
+            counts += answer["count"]
+            sides.fold(answer["numbers"], answer["start"], everything)
+        self._counts = counts
+        for i, p in enumerate(proposals):
+            if acts[i] == _DRAW:
+                p.log_share = (float(np.log(counts[2 * i])), float(np.log(counts[2 * i + 1])))
+        return log_q, sides
+
+    def _judge(
+        self, proposals: Sequence[Proposal], halved: Sequence[Proposal], log_q: FloatArray, sides: _core.Ledger, chances: FloatArray
+    ) -> None:
+        """Accept or reject every proposal, and give the clusters their new numbers."""
+        where = {id(p): i for i, p in enumerate(halved)}
+        log_phi = self.measure.log_kappa(self.sizes) + self._ledger.log_marginals()
+        log_marginal = sides.log_marginals()
+        K = self.n_clusters
+        first, second = np.arange(K, dtype=np.int32), np.arange(K, dtype=np.int32)
+        found: list[tuple[_core.Ledger, int, int]] = [(self._ledger, c, int(self.sizes[c])) for c in range(K)]
+        counts = {"splits": 0.0, "merges": 0.0, "splits_accepted": 0.0, "merges_accepted": 0.0}
+        gone: list[int] = []
+        for p, chance in zip(proposals, chances.tolist(), strict=True):
+            kind = "splits" if p.splits else "merges"
+            counts[kind] += 1
+            c = p.clusters[0]
+            if p.splits:
+                i = where[id(p)]
+                a, b = (int(x) for x in self._counts[2 * i : 2 * i + 2])
+                apart = float(self.measure.log_kappa(np.array([a, b], np.int64)).sum() + log_marginal[2 * i : 2 * i + 2].sum())
+                q = _log_even(a, b) if p.pair.even else float(log_q[i])
+                if chance >= apart - float(log_phi[c]) - q:
+                    continue
+                found[c] = (sides, 2 * i, a)
+                second[c] = len(found)
+                found.append((sides, 2 * i + 1, b))
+            else:
+                other = p.clusters[1]
+                a, b = int(self.sizes[c]), int(self.sizes[other])
+                together = float(self.measure.log_kappa(np.array([a + b], np.int64))[0])
+                together += float(self._ledger.log_merged(c, np.array([other], np.int32))[0])
+                q = _log_even(a, b) if p.pair.even else float(log_q[where[id(p)]])
+                if chance >= together - float(log_phi[c] + log_phi[other]) + q:
+                    continue
+                self._ledger.merge(c, other)
+                found[c] = (self._ledger, c, a + b)
+                first[other] = second[other] = c
+                gone.append(other)
+            counts[f"{kind}_accepted"] += 1
+        self.stats |= counts
+        if counts["splits_accepted"] + counts["merges_accepted"] > 0:
+            self._renumber(first, second, found, set(gone))
+
+    def _renumber(self, first: IntArray, second: IntArray, found: Sequence[tuple[_core.Ledger, int, int]], gone: set[int]) -> None:
+        kept = [c for c in range(len(found)) if c not in gone]
+        compact = np.full(len(found), -1, np.int32)
+        compact[kept] = np.arange(len(kept), dtype=np.int32)
+        ledger = _core.Ledger(self.scouts.bound)
+        ledger.reset(len(kept))
+        for at, c in enumerate(kept):
+            ledger.load(at, found[c][0], found[c][1])
+        self.sizes = np.array([found[c][2] for c in kept], np.int64)
+        self._ledger = ledger
+        one, two = compact[first], compact[second]
+        if isinstance(self._names, list):  # the sweep's numbers have not reached the shards yet
+            self._names = [(one[names[0]], two[names[1]]) for names in self._names]
+        else:
+            self._names = (one, two)
+
+
+def _log_even(a: int, b: int) -> float:
+    """Probability of these sides when each row but the anchors takes side 0 with a probability that is uniform itself."""
+    return float(gammaln(a) + gammaln(b) - gammaln(a + b))

@@ -1,0 +1,195 @@
+"""Crew: whoever works on the shards, here in threads or on the workers of a Dask cluster, and the record that replaces the lost.
+
+The coordinator asks all shards one thing at a time and gets their answers in the order of the shards. Since the last time that labels
+were told, the crew keeps the commands that changed them, so that a shard can be brought back anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from hedgerow.distributed.held import Answer, Command, Missing, forget, serve
+from hedgerow.distributed.sources import Source
+from hedgerow.errors import need_extra, require
+
+__all__ = ["Clock", "Crew", "DaskCrew", "LocalCrew", "open_crew"]
+
+_SMALL = 20_000
+"""Rows below which threads cost more than they give."""
+
+
+@dataclass
+class Clock:
+    """Seconds since the last look: in all, and in the shards of whoever had most to do."""
+
+    wall: float = 0.0
+    shards: float = 0.0
+    rounds: int = 0
+
+
+class Crew:
+    """Asks shards; how is left to the kinds below."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = list(sources)
+        self.run = secrets.token_hex(8)
+        self.clock = Clock()
+        self.rows = 0
+        self._serial = 0
+        self._last = 0
+        self._history: list[tuple[int, Sequence[Command]]] = []
+
+    def ask(self, commands: Command | Sequence[Command]) -> list[dict[str, Any]]:
+        """One command for all shards or one for each; the answers in the order of the shards."""
+        each = [commands] * len(self.sources) if isinstance(commands, Command) else list(commands)
+        began = time.perf_counter()
+        self._serial += 1
+        first = self._last == 0
+        jobs = [self._job(shard, each[shard], self._past(shard) if first else None) for shard in range(len(each))]
+        answers = self._run(jobs)
+        lost = [shard for shard, answer in enumerate(answers) if isinstance(answer, Missing)]
+        if lost:
+            again = self._run([self._job(shard, each[shard], self._past(shard)) for shard in lost])
+            for shard, answer in zip(lost, again, strict=True):
+                answers[shard] = answer
+        if each[0].changes:
+            self._history.append((self._serial, each))
+            self._last = self._serial
+        self.clock.wall += time.perf_counter() - began
+        self.clock.shards += self._busiest(answers)
+        self.clock.rounds += 1
+        return [answer.value for answer in answers]
+
+    def restart_from(self, kept: int, commands: Sequence[Command]) -> None:
+        """Forget all but the first `kept` changes: `commands` now lead from there to where the shards are."""
+        self._history = [*self._history[:kept], (self._last, list(commands))]
+
+    @property
+    def size(self) -> int:
+        """Workers there were at the start; 0 for this process."""
+        return 0
+
+    @property
+    def changes(self) -> int:
+        """Commands remembered."""
+        return len(self._history)
+
+    def close(self) -> None:
+        """Let go of the shards."""
+        raise NotImplementedError
+
+    def _past(self, shard: int) -> list[tuple[int, Command]]:
+        return [(serial, commands[shard]) for serial, commands in self._history]
+
+    def _job(self, shard: int, command: Command, history: list[tuple[int, Command]] | None) -> dict[str, Any]:
+        return {
+            "source": self.sources[shard],
+            "serial": self._serial,
+            "after": self._last,
+            "command": command,
+            "history": history,
+        }
+
+    def _run(self, jobs: Sequence[dict[str, Any]]) -> list[Any]:
+        raise NotImplementedError
+
+    def _busiest(self, answers: Sequence[Answer]) -> float:
+        """Seconds of work of whoever had most to do."""
+        raise NotImplementedError
+
+
+class LocalCrew(Crew):
+    """Shards in this process, in threads where that pays."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        super().__init__(sources)
+        self._threads = min(len(self.sources), os.cpu_count() or 1)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def close(self) -> None:
+        """Let go of the shards."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        forget(self.run)
+
+    def _run(self, jobs: Sequence[dict[str, Any]]) -> list[Any]:
+        if self._threads == 1 or self.rows < _SMALL:
+            return [serve(self.run, **job) for job in jobs]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads)
+        return list(self._pool.map(lambda job: serve(self.run, **job), jobs))
+
+    def _busiest(self, answers: Sequence[Answer]) -> float:
+        total = sum(answer.seconds for answer in answers)
+        return total if self._pool is None else max(total / self._threads, max(answer.seconds for answer in answers))
+
+
+class DaskCrew(Crew):
+    """Shards on the workers of a Dask cluster; each stays where it is as long as its worker lives."""
+
+    def __init__(self, sources: Sequence[Source], client: Any) -> None:
+        super().__init__(sources)
+        self._client = client
+        self._threads: dict[str, int] = dict(client.nthreads())
+        require(len(self._threads) > 0, "distributed", "client", client, "have at least one worker")
+        seats = [address for address, count in sorted(self._threads.items()) for _ in range(count)]
+        self._home = [seats[shard % len(seats)] for shard in range(len(self.sources))]
+
+    @property
+    def size(self) -> int:
+        """Workers there were at the start."""
+        return len(self._threads)
+
+    def close(self) -> None:
+        """Let go of the shards on all workers."""
+        self._client.run(forget, self.run, on_error="ignore")
+
+    def _run(self, jobs: Sequence[dict[str, Any]]) -> list[Any]:
+        futures = []
+        for job in jobs:
+            source: Source = job["source"]
+            loading = job["history"] is not None
+            futures.append(
+                self._client.submit(
+                    serve_here,
+                    self.run,
+                    **(job | {"source": source if source.travels else Source(source.number, source.name, None)}),
+                    data=source.origin if loading and not source.travels else None,
+                    workers=[self._home[source.number]],
+                    allow_other_workers=True,
+                    key=f"hedgerow-{self.run}-{job['serial']}-{source.number}-{'whole' if loading else 'next'}",
+                    pure=False,
+                )
+            )
+        answers: list[Any] = self._client.gather(futures)
+        for job, answer in zip(jobs, answers, strict=True):
+            if isinstance(answer, Answer):
+                self._home[job["source"].number] = answer.place
+        return answers
+
+    def _busiest(self, answers: Sequence[Answer]) -> float:
+        load: dict[str, float] = {}
+        for answer in answers:
+            load[answer.place] = load.get(answer.place, 0.0) + answer.seconds / self._threads.get(answer.place, 1)
+        return max(load.values())
+
+
+def serve_here(run: str, **job: Any) -> Answer | Missing:
+    """`serve` on a worker, which says where it is."""
+    worker: Callable[[], Any] = need_extra("distributed", "dask").get_worker
+    return serve(run, place=str(worker().address), **job)
+
+
+def open_crew(owner: str, sources: Sequence[Source], client: Any) -> Crew:
+    """The crew for a client, or for none."""
+    if client is None:
+        return LocalCrew(sources)
+    distributed = need_extra("distributed", "dask")
+    require(isinstance(client, distributed.Client), owner, "client", client, "be a distributed.Client, or None for this process")
+    return DaskCrew(sources, client)

@@ -1,0 +1,278 @@
+"""Held: a shard where it lives, and the commands that it obeys.
+
+A worker keeps the shards it has loaded, each with the number of the last command that changed it. A command that does not follow on
+that one is answered with `Missing`, and is then sent again with everything since the last known labels: commands are pure functions of
+the shard's labels and of what they carry, so a worker that takes over for a lost one comes to the same state, bit by bit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.distributed.sources import Source
+from hedgerow.errors import ParameterError
+from hedgerow.likelihoods import Likelihood
+
+__all__ = ["Answer", "Bind", "Command", "Fetch", "Halve", "Held", "Missing", "Open", "Place", "Sweep", "Tell", "forget", "serve"]
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Names = tuple[IntArray, IntArray]
+"""New label of every old one: of rows in general, and of rows on side 1 of a proposal."""
+
+
+@dataclass(eq=False)
+class Held:
+    """One shard in the memory of a worker."""
+
+    source: Source
+    data: Any = None
+    bound: Any = None
+    core: Any = None
+    trees: Any = None
+    rows: IntArray | None = None
+    scouts: IntArray = field(default_factory=lambda: np.zeros(0, np.int32))
+    serial: int = 0
+    answer: dict[str, Any] = field(default_factory=dict)
+
+    def rename(self, names: Names | None) -> None:
+        """Give clusters the numbers that the coordinator has chosen for them."""
+        if names is not None:
+            self.core.rename(*names)
+
+
+class Command:
+    """Something a shard is asked to do."""
+
+    changes: ClassVar[bool] = True
+    """Whether the shard is another one afterwards."""
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Do it, and answer."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Open(Command):
+    """Load and check the rows."""
+
+    owner: str
+    likelihood: Likelihood
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with the shape."""
+        held.data = self.likelihood.check(held.data)
+        total = float(held.data.sum()) if type(self.likelihood).__name__ == "Multinomial" else 0.0
+        return {"rows": int(held.data.shape[0]), "columns": int(held.data.shape[1]), "total": total}
+
+
+@dataclass(frozen=True, eq=False)
+class Fetch(Command):
+    """Give some rows away."""
+
+    rows: IntArray
+    changes: ClassVar[bool] = False
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with copies of the rows."""
+        return {"data": held.data[self.rows]}
+
+
+@dataclass(frozen=True, eq=False)
+class Bind(Command):
+    """Put the rows under a resolved likelihood; the plain rows are dropped."""
+
+    likelihood: Likelihood
+    first_row: int
+    seed: int
+    scouts: IntArray
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with nothing."""
+        held.bound = self.likelihood.bind(held.data)
+        held.core = _core.Shard(held.bound, self.first_row, self.seed)
+        held.scouts = self.scouts
+        held.data = None
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Place(Command):
+    """First labels: given, or drawn from the predictive of known clusters."""
+
+    clusters: int
+    labels: npt.NDArray[Any] | None = None
+    known: tuple[FloatArray, LongArray, FloatArray] | None = None
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with counts and packed statistics."""
+        if self.known is not None:
+            answer: dict[str, Any] = held.core.begin(*self.known)
+        else:
+            assert self.labels is not None
+            held.core.set_labels(np.ascontiguousarray(self.labels, np.int32))
+            answer = held.core.tally(self.clusters)
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Command):
+    """One conditional update of all labels."""
+
+    names: Names | None
+    log_weight: FloatArray
+    atoms: FloatArray
+    alpha: float
+    sigma: float
+    log_rate: float
+    iteration: int
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with counts, packed statistics, new clusters and the labels of the scouts."""
+        held.rename(self.names)
+        answer: dict[str, Any] = held.core.sweep(self.log_weight, self.atoms, self.alpha, self.sigma, self.log_rate, self.iteration)
+        return answer | {"scouts": held.core.labels()[held.scouts]}
+
+
+@dataclass(frozen=True, eq=False)
+class Halve(Command):
+    """One scan of split and merge proposals."""
+
+    names: Names | None
+    role: IntArray
+    side: IntArray
+    act: IntArray
+    even: IntArray
+    anchor: LongArray
+    log_share: FloatArray
+    numbers: FloatArray
+    start: LongArray
+    iteration: int
+    scan: int
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with counts, packed statistics and log probabilities of the sides."""
+        held.rename(self.names)
+        parts = (self.role, self.side, self.act, self.even, self.anchor, self.log_share, self.numbers, self.start)
+        answer: dict[str, Any] = held.core.halve(*parts, self.iteration, self.scan)
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Tell(Command):
+    """Say the labels, or write them down."""
+
+    names: Names | None
+    clusters: int
+    path: Path | None = None
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with the labels in as few bytes as they need, unless they were written to a file."""
+        held.rename(self.names)
+        labels = held.core.labels().astype(np.min_scalar_type(max(self.clusters - 1, 0)))
+        if self.path is None:
+            return {"labels": labels}
+        write_whole(self.path / f"shard-{held.source.number:05d}.npy", labels)
+        return {}
+
+
+def write_whole(path: Path, array: npt.NDArray[Any]) -> None:
+    """The whole file or none; a second writer, after a loss, writes the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rough = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    with open(rough, "wb") as file:
+        np.save(file, array, allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(rough, path)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a shard answered, how long it worked, and where."""
+
+    value: dict[str, Any]
+    seconds: float
+    place: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The worker does not hold the shard, or not in the state that the command follows on."""
+
+
+_shelf: dict[tuple[str, int], Held] = {}
+_locks: dict[tuple[str, int], threading.Lock] = {}
+_guard = threading.Lock()
+
+
+def serve(
+    run: str,
+    source: Source,
+    serial: int,
+    after: int,
+    command: Command,
+    history: Sequence[tuple[int, Command]] | None = None,
+    data: Any = None,
+    place: str = "",
+) -> Answer | Missing:
+    """A worker's task: obey a command that follows on command `after`, first going through `history` if it is given."""
+    key = (run, source.number)
+    with _guard:
+        lock = _locks.setdefault(key, threading.Lock())
+    with lock:
+        clock = time.perf_counter()
+        held = _shelf.get(key)
+        if held is not None and held.serial == serial and command.changes:
+            return Answer(held.answer, 0.0, place)  # done before; the answer was lost on the way
+        if held is None or held.serial != after:
+            if history is None:
+                return Missing()
+            held = _rebuild(source, history, data)
+        value = _obey(held, serial, command)
+        _shelf[key] = held
+        return Answer(value, time.perf_counter() - clock, place)
+
+
+def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) -> Held:
+    held = Held(Source(source.number, source.name, None))
+    try:
+        held.data = source.load(data)
+    except ParameterError:
+        raise
+    except Exception as error:
+        error.add_note(f"While loading shard {source.number} ({source.name}).")
+        raise
+    for serial, command in history:
+        _obey(held, serial, command)
+    return held
+
+
+def _obey(held: Held, serial: int, command: Command) -> dict[str, Any]:
+    try:
+        value = command.apply(held)
+    except ParameterError as error:
+        raise ParameterError(f"shards[{held.source.number}] ({held.source.name}): {error}") from error
+    if command.changes:
+        held.serial, held.answer = serial, value
+    return value
+
+
+def forget(run: str) -> None:
+    """Drop the shards of a run."""
+    with _guard:
+        for key in [key for key in _shelf if key[0] == run]:
+            del _shelf[key]
+        for key in [key for key in _locks if key[0] == run]:
+            del _locks[key]

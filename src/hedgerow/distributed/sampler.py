@@ -1,0 +1,307 @@
+"""sample(): an exact sampler for data in shards."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.distributed.coordinator import Coordinator
+from hedgerow.distributed.crew import Clock, Crew, open_crew
+from hedgerow.distributed.held import Bind, Open, Place
+from hedgerow.distributed.result import DistributedPosterior, draw_folder
+from hedgerow.distributed.scouts import Scouts, choose_rows, fetch_rows
+from hedgerow.distributed.sources import read_sources
+from hedgerow.errors import ParameterError, require
+from hedgerow.likelihoods import Custom, Likelihood, Multinomial, Product
+from hedgerow.mixture import Mixture
+from hedgerow.priors import MixedNRM
+from hedgerow.sampling import Update
+from hedgerow.sampling import sample as sample_here
+from hedgerow.summaries.partitions import canonical
+
+__all__ = ["Conditional", "check_model", "open_shards", "sample"]
+
+OWNER = "distributed.sample"
+LongArray = npt.NDArray[np.int64]
+
+_MOST_ROWS = 2**31 - 1
+_REMEMBERED = 200
+"""Commands after which labels are told anew, so that a lost shard is never far from known ones."""
+_WARMUP_OF_SCOUTS = 100
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """How a distributed chain moves: conditional sweeps, and splits and merges that scouts point to.
+
+    Parameters
+    ----------
+    scouts : int
+        Rows drawn once whose copies the coordinator keeps; a tree over them says which splits and merges to propose.
+    pairs : int
+        Pairs of scouts drawn in every iteration. A pair in one cluster asks for a split, a pair in two for a merge; pairs that meet
+        a cluster already taken are passed over.
+    scans : int
+        Passes over the rows that refine the two halves before the one that counts.
+    even_share : float
+        Share of pairs whose halves are drawn without looking at the rows: hopeless as splits of large clusters, they are what
+        lets two clusters in one place merge.
+    """
+
+    scouts: int = 5000
+    pairs: int = 24
+    scans: int = 1
+    even_share: float = 0.25
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        owner = "Conditional"
+        for name, low in (("scouts", 2), ("pairs", 0), ("scans", 0)):
+            value = getattr(self, name)
+            require(_is_whole(value) and value >= low, owner, name, value, f"be a whole number from {low} up")
+        good = isinstance(self.even_share, (int, float)) and 0 <= self.even_share <= 1
+        require(good, owner, "even_share", self.even_share, "lie in [0, 1]")
+
+
+def sample(
+    model: Mixture,
+    shards: Any,
+    *,
+    kernel: Conditional | None = None,
+    draws: int = 200,
+    warmup: int = 100,
+    thin: int = 1,
+    seed: int | None = None,
+    init: Any = "scouts",
+    client: Any = None,
+    labels: str = "last",
+    folder: str | os.PathLike[str] | None = None,
+    callbacks: Sequence[Callable[[Update], Any]] = (),
+) -> DistributedPosterior:
+    """Draw partitions of rows that lie in shards.
+
+    Parameters
+    ----------
+    model : Mixture
+        Any prior but `MixedNRM`, any likelihood but `Custom`. Hyper-parameters of the likelihood that are open are taken from the
+        scouts, a random sample of the rows, and stay visible as `posterior.model`.
+    shards : list or Dask array
+        For each shard a function without arguments that returns its rows, or the path of a .npy or .npz file that the workers can
+        read; or a Dask array, whose blocks of rows are the shards. Without a cluster arrays will do too.
+    kernel : Conditional, optional
+        How the chain moves.
+    draws, warmup, thin : int
+        Kept draws, iterations thrown away before them, and iterations for each draw.
+    seed : int, optional
+        Decides every draw, with the data and how they are cut into shards; the number of workers does not matter, nor does the loss
+        of one.
+    init : str or list
+        "scouts" samples the scouts first and starts from the clusters found; "one" puts all rows in one cluster; or one array of
+        labels per shard.
+    client : distributed.Client, optional
+        The cluster; without one, shards are worked on in threads of this process.
+    labels : {"last", "all", "none"}
+        Which draws to keep the labels of.
+    folder : path, optional
+        A folder that all workers can write to: labels go there, shard by shard, instead of coming here.
+    callbacks : sequence of callables
+        Each is called with an `Update` after every iteration; a true answer stops the chain.
+    """
+    kernel = Conditional() if kernel is None else kernel
+    require(isinstance(kernel, Conditional), OWNER, "kernel", kernel, "be a distributed.Conditional")
+    for name, value, low in (("draws", draws, 1), ("warmup", warmup, 0), ("thin", thin, 1)):
+        require(_is_whole(value) and value >= low, OWNER, name, value, f"be a whole number from {low} up")
+    require(seed is None or (_is_whole(seed) and seed >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
+    require(labels in ("last", "all", "none"), OWNER, "labels", labels, "be 'last', 'all' or 'none'")
+    good = isinstance(callbacks, Iterable) and all(map(callable, callbacks))
+    require(good, OWNER, "callbacks", callbacks, "be a list of functions of an Update")
+    check_model(OWNER, model)
+    used_seed = secrets.randbits(63) if seed is None else int(seed)
+    where = None if folder is None else _new_folder(Path(folder))
+    began = time.perf_counter()
+    with _opened(model, shards, client, kernel, used_seed, init) as (resolved, sizes, chain):
+        record = _Record(chain, labels, where)
+        total = warmup + draws * thin
+        for iteration in range(1, total + 1):
+            chain.crew.clock = Clock()
+            clock = time.perf_counter()
+            chain.step(iteration)
+            kept = iteration > warmup and (iteration - warmup) % thin == 0
+            if kept:
+                record.add(time.perf_counter() - clock)
+            _shorten(chain)
+            if callbacks and _tell(callbacks, chain, iteration, total, iteration <= warmup):
+                break
+        if record.draws == 0:
+            raise ParameterError(f"{OWNER}: stopped in iteration {iteration} of {total}, before the first draw.")
+        record.finish()
+        traces = record.traces()
+    run = {"seed": used_seed, "draws": draws, "warmup": warmup, "thin": thin, "kernel": kernel, "seconds": time.perf_counter() - began}
+    return DistributedPosterior(
+        resolved,
+        tuple(int(rows) for rows in sizes),
+        **traces,
+        run=run | {"interrupted": record.draws < draws, "workers": record.workers},
+        kept=record.kept,
+        folder=where,
+    )
+
+
+@contextmanager
+def _opened(
+    model: Mixture, shards: Any, client: Any, kernel: Conditional, seed: int, init: Any
+) -> Iterator[tuple[Mixture, LongArray, Coordinator]]:
+    """A chain at its start, over shards that are let go of at the end."""
+    crew = open_crew(OWNER, read_sources(OWNER, shards, client), client)
+    try:
+        yield open_chain(crew, model, kernel, seed, init)
+    finally:
+        crew.close()
+
+
+def open_shards(owner: str, crew: Crew, model: Mixture) -> LongArray:
+    """Load all shards; their numbers of rows."""
+    opened = crew.ask(Open(owner, model.likelihood))
+    columns = {answer["columns"]: shard for shard, answer in reversed(list(enumerate(opened)))}
+    if len(columns) > 1:
+        found = ", ".join(f"{count} (shard {shard})" for count, shard in columns.items())
+        raise ParameterError(f"{owner}(shards=...): shards must have the same columns. Got {found}.")
+    sizes = np.array([answer["rows"] for answer in opened], np.int64)
+    require(int(sizes.sum()) <= _MOST_ROWS, owner, "shards", int(sizes.sum()), "have at most 2,147,483,647 rows in all")
+    total = sum(answer["total"] for answer in opened)
+    if isinstance(model.likelihood, Multinomial):
+        require(total <= 2e9, owner, "shards", total, "sum to at most 2e9 counts over all shards")
+    crew.rows = int(sizes.sum())
+    return sizes
+
+
+def open_chain(
+    crew: Crew, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None
+) -> tuple[Mixture, LongArray, Coordinator]:
+    """Load the shards, choose scouts, resolve the model and place the rows."""
+    sizes = open_shards(OWNER, crew, model)
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    rows = choose_rows(sizes, kernel.scouts, seed)
+    data, local = fetch_rows(crew, rows, first)
+    resolved = model.resolve(data)
+    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    crew.ask([Bind(resolved.likelihood, int(first[i]), word, local[i]) for i in range(len(sizes))])
+    scouts = Scouts.settle(resolved, rows, data, seed)
+    measure = _core.Measure(resolved.prior.to_core(), int(sizes.sum()))
+    chain = Coordinator(crew, scouts, measure, seed, kernel.pairs, kernel.scans, kernel.even_share)
+    chain.place(_first_places(init, resolved, scouts, data, sizes, seed), start)
+    return resolved, sizes, chain
+
+
+def _first_places(init: Any, model: Mixture, scouts: Scouts, data: Any, sizes: LongArray, seed: int) -> list[Place]:
+    if isinstance(init, str):
+        require(init in ("scouts", "one"), OWNER, "init", init, "be 'scouts', 'one', or labels for every shard")
+        if init == "one":
+            return [Place(1, np.zeros(rows, np.int32)) for rows in sizes]
+        found = sample_here(model, data, draws=1, warmup=_WARMUP_OF_SCOUTS, chains=1, seed=seed, progress=False).labels[0, 0]
+        ledger = _core.Ledger(scouts.bound)
+        ledger.reset(int(found.max()) + 1)
+        for c in range(ledger.size):
+            ledger.add_rows(c, np.flatnonzero(found == c).astype(np.int32))
+        packed = ledger.pack()
+        return [Place(ledger.size, known=(packed["numbers"], packed["start"], np.log(np.bincount(found))))] * len(sizes)
+    good = isinstance(init, Sequence) and len(init) == len(sizes)
+    require(good, OWNER, "init", init, f"be 'scouts', 'one', or a list of labels for each of the {len(sizes)} shards")
+    parts = [np.asarray(part) for part in init]
+    for shard, (part, rows) in enumerate(zip(parts, sizes, strict=True)):
+        fine = part.shape == (rows,) and part.dtype.kind in "iu"
+        require(fine, OWNER, f"init[{shard}]", part, f"hold one whole number for each of the {rows} rows")
+    whole = canonical(np.concatenate(parts).astype(np.int64))
+    cut = np.split(whole, np.cumsum(sizes)[:-1])
+    return [Place(int(whole.max()) + 1, part) for part in cut]
+
+
+def _tell(callbacks: Sequence[Callable[[Update], Any]], chain: Coordinator, done: int, total: int, warming_up: bool) -> bool:
+    """Whether one of the callbacks, which all hear of it, asks to stop."""
+    update = Update(0, done, total, warming_up, chain.n_clusters, chain.log_joint())
+    return any([bool(callback(update)) for callback in callbacks])  # noqa: C419
+
+
+def _shorten(chain: Coordinator) -> None:
+    """Now and then ask for all labels, so that what came before need not be remembered."""
+    if chain.crew.changes > _REMEMBERED:
+        parts = chain.labels()
+        chain.crew.restart_from(2, [Place(chain.n_clusters, part) for part in parts])
+
+
+class _Record:
+    """Traces, and labels where they are wanted."""
+
+    def __init__(self, chain: Coordinator, labels: str, folder: Path | None) -> None:
+        self._chain, self._labels, self._folder = chain, labels, folder
+        self._rows: list[dict[str, float]] = []
+        self._stats: list[dict[str, float]] = []
+        self.kept: dict[int, Sequence[npt.NDArray[Any]]] = {}
+        self.workers = chain.crew.size
+
+    @property
+    def draws(self) -> int:
+        return len(self._rows)
+
+    def add(self, seconds: float) -> None:
+        chain = self._chain
+        clock = chain.crew.clock
+        times = {"seconds": seconds, "shard_seconds": clock.shards, "rounds": float(clock.rounds)}
+        self._rows.append({"log_joint": chain.log_joint(), "n_clusters": chain.n_clusters} | chain.values())
+        self._stats.append(chain.stats | times)
+        if self._labels == "all":
+            self._keep()
+
+    def finish(self) -> None:
+        if self._labels == "last":
+            self._keep()
+
+    def _keep(self) -> None:
+        index = self.draws - 1
+        parts = self._chain.labels(None if self._folder is None else draw_folder(self._folder, index))
+        if self._folder is None:
+            self.kept[index] = parts
+
+    def traces(self) -> dict[str, Any]:
+        found: dict[str, Any] = {name: np.array([row[name] for row in self._rows]) for name in self._rows[0]}
+        found["n_clusters"] = found["n_clusters"].astype(np.int32)
+        found["sample_stats"] = {name: np.array([row[name] for row in self._stats]) for name in self._stats[0]}
+        return found
+
+
+def check_model(owner: str, model: Any) -> None:
+    """Refuse, in words, what cannot be cut into shards."""
+    require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
+    wanted = "have a prior with one measure: MixedNRM priors are for data that fit in one memory (hr.sample)"
+    require(not isinstance(model.prior, MixedNRM), owner, "model", model.prior, wanted)
+    for part in _parts(model.likelihood):
+        wanted = "have a likelihood whose parameters can be drawn; Custom is not one"
+        require(not isinstance(part, Custom), owner, "model", part, wanted)
+
+
+def _parts(likelihood: Likelihood) -> Iterable[Likelihood]:
+    yield likelihood
+    if isinstance(likelihood, Product):
+        for _, part in likelihood.parts:
+            yield from _parts(part)
+
+
+def _new_folder(folder: Path) -> Path:
+    empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    require(empty, OWNER, "folder", str(folder), "be new or empty")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

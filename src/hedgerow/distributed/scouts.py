@@ -1,0 +1,106 @@
+"""Scouts: a few rows drawn once, whose copies the coordinator keeps, with a guide tree over them.
+
+They decide which splits and merges are proposed, and nothing else: which rows are scouts, the tree over them and the law of the pairs
+drawn from it depend on the data and the seed, never on the partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hedgerow import _core
+from hedgerow.distributed.crew import Crew
+from hedgerow.distributed.held import Fetch
+from hedgerow.mixture import Mixture
+from hedgerow.trees import guide
+
+__all__ = ["Pair", "Scouts", "choose_rows", "fetch_rows"]
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two scouts that a split must separate, or a merge bring together, and the scouts near each of them in the tree."""
+
+    first: int
+    second: int
+    near_first: IntArray
+    near_second: IntArray
+    even: bool
+    """The sides are drawn without looking at the rows."""
+    carve: bool
+    """The first side starts as everything that is not near the second scout."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scouts:
+    """The rows by global number, their data under the likelihood, and the tree."""
+
+    rows: LongArray
+    bound: _core.Likelihood
+    tree: _core.Guide | None
+    laws: tuple[FloatArray, FloatArray] | None
+    """Cumulative probabilities of the inner nodes, for pairs that look at rows and for even ones."""
+
+    @classmethod
+    def settle(cls, model: Mixture, rows: LongArray, data: Any, seed: int) -> Scouts:
+        """Scouts with their tree."""
+        bound = model.likelihood.bind(data)
+        if len(rows) < 2:
+            return cls(rows, bound, None, None)
+        forest = guide(model, data, seed=seed)
+        tree = _core.Guide(forest.left, forest.right)
+        inner = np.arange(len(rows), len(forest.left))
+        doubt = 1.0 - forest.prob_merged[inner]
+        plain = np.full(len(inner), 1.0 / len(inner))
+        size = tree.size.astype(float)
+        pairs = size[forest.left[inner]] * size[forest.right[inner]]
+        pairs /= pairs.sum()
+        doubt = doubt / doubt.sum() if doubt.sum() > 0 else plain
+        return cls(rows, bound, tree, (np.cumsum(0.5 * doubt + 0.25 * plain + 0.25 * pairs), np.cumsum(0.5 * plain + 0.5 * pairs)))
+
+    def draw_pairs(self, rng: np.random.Generator, count: int, even_share: float) -> list[Pair]:
+        """Pairs from a law that no partition changes: a node of the tree, then a scout below each of its children."""
+        if self.tree is None or self.laws is None:
+            return []
+        n = len(self.rows)
+        draws = rng.random((count, 5))
+        first, size, order = self.tree.first, self.tree.size, self.tree.order
+        left, right = self.tree.left, self.tree.right
+        pairs = []
+        for kind, at, i, j, shape in draws.tolist():
+            even = kind < even_share
+            law = self.laws[int(even)]
+            node = n + min(int(np.searchsorted(law, at * law[-1], side="right")), n - 2)
+            near = [order[first[child] : first[child] + size[child]] for child in (left[node], right[node])]
+            if shape < 0.5:
+                near.reverse()
+            one, other = near[0][int(i * len(near[0]))], near[1][int(j * len(near[1]))]
+            pairs.append(Pair(int(one), int(other), near[0], near[1], even, 0.25 < shape < 0.75))
+        return pairs
+
+
+def choose_rows(sizes: LongArray, count: int, seed: int) -> LongArray:
+    """Global numbers of rows drawn without replacement, in order."""
+    n = int(sizes.sum())
+    if count >= n:
+        return np.arange(n, dtype=np.int64)
+    rng = np.random.default_rng([seed, 1])
+    return np.sort(rng.choice(n, count, replace=False, shuffle=False)).astype(np.int64)
+
+
+def fetch_rows(crew: Crew, rows: LongArray, first: LongArray) -> tuple[Any, list[IntArray]]:
+    """Copies of rows by global number, and their numbers within each shard."""
+    ends = np.searchsorted(rows, [*first[1:], np.iinfo(np.int64).max])
+    local = [(part - start).astype(np.int32) for part, start in zip(np.split(rows, ends[:-1]), first, strict=True)]
+    parts = [answer["data"] for answer in crew.ask([Fetch(part) for part in local])]
+    data = sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
+    return data, local

@@ -1,0 +1,157 @@
+"""The exam for the distributed sampler: tiny data cut into shards, worked on in this process, against enumeration.
+
+The sweep and the two kinds of proposals also sit it apart, so that none can hide behind the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hedgerow.distributed import Conditional
+from hedgerow.distributed.coordinator import Coordinator
+from hedgerow.distributed.crew import LocalCrew
+from hedgerow.distributed.sampler import open_chain
+from hedgerow.distributed.sources import read_sources
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson
+from hedgerow.mixture import Mixture
+from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, PitmanYor, Prior, Stable
+from hedgerow.summaries.partitions import canonical
+from hedgerow.testing import KernelDraws, check_kernel
+
+PLANE = np.array([[-1.2, 0.3], [-0.9, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, 0.5], [1.6, 0.1]])
+COUNTS = np.array([[3, 1, 0, 0], [2, 0, 1, 0], [0, 2, 1, 1], [1, 1, 1, 1], [0, 0, 2, 3], [0, 1, 0, 2]])
+LIKELIHOODS: dict[str, tuple[Likelihood, Any]] = {
+    "GaussianWishart": (GaussianWishart(mean=[0, 0], r=0.3, nu=4, psi=0.5 * np.eye(2)), PLANE),
+    "Multinomial": (Multinomial(0.6), COUNTS),
+    "GaussianDiagonal": (GaussianDiagonal(mean=[0, 0], r=0.3, a=1.5, b=0.25), PLANE),
+    "Poisson": (Poisson(1.0, 0.7), COUNTS),
+}
+PRIORS: dict[str, Prior] = {
+    "DP": DP(0.8),
+    "DP, alpha sampled": DP(Gamma(2, 2)),
+    "NGG": NGG(0.7, 0.3, 1.5),
+    "NGG, alpha sampled": NGG(Gamma(2, 2), 0.3),
+    "NIG": NIG(0.5, 0.8),
+    "Stable": Stable(1.3, 0.45),
+    "PitmanYor": PitmanYor(0.6, 0.3),
+}
+
+
+@dataclass(frozen=True)
+class Sharded:
+    """The distributed chain as a kernel that the exam can drive; `sweeps` off leaves the proposals alone."""
+
+    kernel: Conditional
+    cuts: tuple[int, ...] = (2, 3)
+    sweeps: bool = True
+
+    def run(
+        self,
+        model: Any,
+        X: Any,
+        labels: np.ndarray,
+        u: float,
+        iterations: int,
+        rng: np.random.Generator,
+        *,
+        values: Mapping[str, float],
+        update_u: bool,
+    ) -> KernelDraws:
+        seed = int(rng.integers(2**62))
+        ends = (0, *self.cuts, X.shape[0])
+        parts = [slice(a, b) for a, b in pairwise(ends)]
+        crew = LocalCrew(read_sources("exam", [X[part] for part in parts], None))
+        moving = (*model.prior.laws(), *model.prior.auxiliaries)
+        start = {"u": u, **{name: values[name] for name in moving if name in values}}
+        _, _, chain = open_chain(crew, model, self.kernel, seed, [labels[part] for part in parts], start)
+        chain.update_u, chain.update_hyper = update_u, bool(model.prior.laws())
+        if not self.sweeps:
+            stand_still(chain)
+        draws: dict[str, list[Any]] = {"labels": [], "log_joint": [], "u": [], **{name: [] for name in moving}}
+        for iteration in range(1, iterations + 1):
+            chain.step(iteration)
+            now = chain.values()
+            draws["labels"].append(np.concatenate(chain.labels()))
+            draws["log_joint"].append(chain.log_joint())
+            for name in ("u", *moving):
+                draws[name].append(now[name])
+            chain.crew.restart_from(0, [])
+        crew.close()
+        traces = {name: np.array(draws[name]) for name in moving}
+        return KernelDraws(canonical(np.array(draws["labels"])), np.array(draws["u"]), traces, np.array(draws["log_joint"]))
+
+
+def stand_still(chain: Coordinator) -> None:
+    """Sweeps that move nothing: the scouts' labels are all that is taken from them. Every row must be a scout."""
+
+    def sweep(iteration: int) -> None:
+        chain._scout_labels = np.concatenate(chain.labels()).astype(np.int32)
+
+    chain._sweep = sweep  # type: ignore[method-assign]
+
+
+def cases() -> Iterator[Any]:
+    core = {"DP", "NGG"}, {"GaussianWishart", "Multinomial"}
+    for prior in PRIORS:
+        for likelihood in LIKELIHOODS:
+            rest = prior not in core[0] or likelihood not in core[1]
+            yield pytest.param(prior, likelihood, id=f"{prior}-{likelihood}", marks=[pytest.mark.slow] if rest else [])
+
+
+BUDGET: dict[str, int] = {"replicates": 32, "iterations": 150, "warmup": 40}
+
+
+@pytest.mark.parametrize(("prior", "likelihood"), list(cases()))
+def test_exam(prior: str, likelihood: str) -> None:
+    family, X = LIKELIHOODS[likelihood]
+    check_kernel(Sharded(Conditional(pairs=3, scans=1)), Mixture(PRIORS[prior], family), X, **BUDGET).raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    "examinee",
+    [
+        pytest.param(Sharded(Conditional(pairs=0)), id="sweeps alone"),
+        pytest.param(Sharded(Conditional(pairs=6, scans=2, even_share=0.0), sweeps=False), id="guided pairs alone"),
+        pytest.param(Sharded(Conditional(pairs=6, even_share=1.0), sweeps=False), id="even pairs alone"),
+        pytest.param(Sharded(Conditional(pairs=4, scans=0), cuts=()), id="one shard, no refining scans"),
+        pytest.param(Sharded(Conditional(scouts=4, pairs=4), cuts=(1, 2, 3, 4, 5)), id="few scouts, six shards"),
+    ],
+)
+@pytest.mark.parametrize("u", [None, 1.7], ids=["u free", "u fixed"])
+def test_parts(examinee: Sharded, u: float | None) -> None:
+    family, X = LIKELIHOODS["GaussianWishart"]
+    check_kernel(examinee, Mixture(PRIORS["NGG"], family), X, u=u, **BUDGET).raise_if_failed()
+
+
+def test_sampled_sigma() -> None:
+    """σ kept from the far end, where a slice sampler would have to draw millions of jumps."""
+    family, X = LIKELIHOODS["GaussianWishart"]
+    check_kernel(Sharded(Conditional(pairs=3)), Mixture(NGG(Gamma(2, 2), Beta(2, 8)), family), X, **BUDGET).raise_if_failed()
+
+
+def test_a_planted_error_is_caught() -> None:
+    """Proposals accepted without the probability of their sides fail."""
+
+    class Careless(Sharded):
+        def run(self, *args: Any, **kwargs: Any) -> KernelDraws:
+            original = Coordinator._scan
+
+            def scan(chain: Coordinator, *parts: Any) -> Any:
+                log_q, sides = original(chain, *parts)
+                return 0.0 * log_q, sides
+
+            Coordinator._scan = scan  # type: ignore[method-assign]
+            try:
+                return super().run(*args, **kwargs)
+            finally:
+                Coordinator._scan = original  # type: ignore[method-assign]
+
+    family, X = LIKELIHOODS["GaussianWishart"]
+    report = check_kernel(Careless(Conditional(pairs=4)), Mixture(PRIORS["NGG"], family), X, **BUDGET)
+    assert not report.passed
