@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "hedgerow/likelihood.hpp"
+
 namespace hedgerow {
 class Measure;
 struct ForestArrays;
@@ -40,6 +42,23 @@ Out<T> to_array(const std::vector<T>& values) {
   std::copy(values.begin(), values.end(), data);
   return out;
 }
+
+// Python's collector of cycles sees what C++ holds: an object that holds a likelihood tells of it in its traverse slot. A
+// user's Python function is let go of by its likelihood alone, which breaks every cycle there can be.
+inline int visit_likelihood(const Likelihood& likelihood, visitproc visit, void* arg) {
+  nb::handle known = nb::find(&likelihood);
+  Py_VISIT(known.ptr());
+  return 0;
+}
+
+// The slots of a class that holds one likelihood, which `get` finds.
+template <class T, auto get>
+inline PyType_Slot holder_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) -> int {
+       Py_VISIT(Py_TYPE(self));
+       return nb::inst_ready(self) ? visit_likelihood(get(*nb::inst_ptr<T>(self)), visit, arg) : 0;
+     })},
+    {0, nullptr}};
 
 nb::dict measure_dict(const Measure& m);
 nb::dict forest_dict(const ForestArrays& f);

@@ -342,7 +342,8 @@ void bind_chain(nb::module_& m) {
     return KernelFactory{"TreeGuided", [=] { return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, sweep_rate); }};
   }, nb::arg("guides"), nb::arg("grown"), nb::arg("global_moves"), nb::arg("single_moves"), nb::arg("sweep_rate"));
 
-  nb::class_<PyChain>(m, "Chain", "One chain: a state and the kernel that moves it.")
+  constexpr auto likelihood_of = [](PyChain& c) -> const Likelihood& { return c.chain().likelihood(); };
+  nb::class_<PyChain>(m, "Chain", nb::type_slots(holder_slots<PyChain, likelihood_of>), "One chain: a state and the kernel that moves it.")
       .def(nb::init<std::shared_ptr<Likelihood>, const Prior&, const KernelFactory&, In<std::int32_t, 1>, std::optional<In<std::int32_t, 1>>,
                     std::uint64_t, std::uint64_t>(),
            nb::arg("likelihood"), nb::arg("prior"), nb::arg("kernel"), nb::arg("labels"), nb::arg("groups") = nb::none(), nb::arg("seed") = 0,

@@ -55,8 +55,57 @@ static double predictive_loop(const Likelihood& likelihood, In<std::int32_t, 1> 
   return sum;
 }
 
+// A user's batched function in Python. Shared, since functions are copied and there must be one reference to let go of.
+struct PyMarginal {
+  std::shared_ptr<nb::callable> held;
+
+  explicit PyMarginal(nb::callable callable)
+      : held(new nb::callable(std::move(callable)), [](nb::callable* p) {
+          nb::gil_scoped_acquire acquire;
+          delete p;
+        }) {}
+
+  void operator()(const double* s, int k, int width, double* out) const {
+    nb::gil_scoped_acquire acquire;
+    check(held->is_valid(), "the function of this likelihood is gone");
+    double* copy;
+    auto batch = make_array<double>({static_cast<std::size_t>(k), static_cast<std::size_t>(width)}, &copy);
+    std::copy_n(s, static_cast<std::size_t>(k) * width, copy);
+    const auto result = nb::cast<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>((*held)(batch));
+    check(static_cast<int>(result.shape(0)) == k, "log_marginal must return one value per row of statistics");
+    std::copy_n(result.data(), k, out);
+  }
+};
+
+static const PyMarginal* function_of(PyObject* self) {
+  if (!nb::inst_ready(self)) return nullptr;
+  const auto* custom = dynamic_cast<const Custom*>(nb::inst_ptr<Likelihood>(self));
+  return custom ? custom->log_marginal().target<PyMarginal>() : nullptr;
+}
+
+static int traverse_likelihood(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (const PyMarginal* function = function_of(self)) Py_VISIT(function->held->ptr());
+  if (!nb::inst_ready(self)) return 0;
+  if (const auto* product = dynamic_cast<const Product*>(nb::inst_ptr<Likelihood>(self)))
+    for (int i = 0; i < product->parts(); ++i)
+      if (const int found = visit_likelihood(product->part(i), visit, arg)) return found;
+  return 0;
+}
+
+static int clear_likelihood(PyObject* self) {
+  if (const PyMarginal* function = function_of(self)) {
+    nb::callable gone = std::move(*function->held);  // let go of at the end, when nothing here points to it any more
+  }
+  return 0;
+}
+
+static PyType_Slot likelihood_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_likelihood)},
+                                         {Py_tp_clear, reinterpret_cast<void*>(clear_likelihood)},
+                                         {0, nullptr}};
+
 void bind_likelihoods(nb::module_& m) {
-  nb::class_<Likelihood>(m, "Likelihood", "A conjugate family bound to its data.")
+  nb::class_<Likelihood>(m, "Likelihood", nb::type_slots(likelihood_slots), "A conjugate family bound to its data.")
       .def_prop_ro("n_rows", &Likelihood::rows)
       .def_prop_ro("serial", &Likelihood::serial)
       .def("log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
@@ -136,20 +185,7 @@ void bind_likelihoods(nb::module_& m) {
   }, nb::arg("stats"), nb::arg("address"));
 
   m.def("CustomCallable", [](In<double, 2> stats, nb::callable callable) -> std::shared_ptr<Likelihood> {
-    auto held = std::shared_ptr<nb::callable>(new nb::callable(std::move(callable)), [](nb::callable* p) {
-      nb::gil_scoped_acquire acquire;
-      delete p;
-    });
-    auto batched = [held](const double* s, int k, int width, double* out) {
-      nb::gil_scoped_acquire acquire;
-      double* copy;
-      auto batch = make_array<double>({static_cast<std::size_t>(k), static_cast<std::size_t>(width)}, &copy);
-      std::copy_n(s, static_cast<std::size_t>(k) * width, copy);
-      const auto result = nb::cast<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>((*held)(batch));
-      check(static_cast<int>(result.shape(0)) == k, "log_marginal must return one value per row of statistics");
-      std::copy_n(result.data(), k, out);
-    };
-    return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), batched, true);
+    return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), PyMarginal(std::move(callable)), true);
   }, nb::arg("stats"), nb::arg("callable"));
 }
 

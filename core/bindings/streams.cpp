@@ -87,7 +87,8 @@ Stream* start(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Groups
 }  // namespace
 
 void bind_streams(nb::module_& m) {
-  nb::class_<Stream>(m, "TreeStream", "A forest that rows keep coming to.")
+  constexpr auto likelihood_of = [](Stream& s) -> const Likelihood& { return s.likelihood(); };
+  nb::class_<Stream>(m, "TreeStream", nb::type_slots(holder_slots<Stream, likelihood_of>), "A forest that rows keep coming to.")
       .def(nb::new_(&start), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("max_nodes") = 0,
            nb::arg("revise") = true, nb::arg("remember") = true, nb::arg("seed") = 0)
       .def_static("from_state", [](std::shared_ptr<Likelihood> likelihood, const Prior& prior, int max_nodes, bool revise, bool remember, const nb::dict& state) {

@@ -108,7 +108,8 @@ static TreeBuilder* make_builder(std::shared_ptr<Likelihood> likelihood, const P
 }
 
 static void bind_builder(nb::module_& m) {
-  nb::class_<TreeBuilder>(m, "TreeBuilder", "Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.")
+  constexpr auto likelihood_of = [](TreeBuilder& b) -> const Likelihood& { return b.likelihood(); };
+  nb::class_<TreeBuilder>(m, "TreeBuilder", nb::type_slots(holder_slots<TreeBuilder, likelihood_of>), "Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.")
       .def(nb::new_(&make_builder), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("indptr") = nb::none(),
            nb::arg("indices") = nb::none(), nb::arg("seed") = 0, nb::arg("stream") = 0)
       .def("bhc", [](TreeBuilder& b) {

@@ -21,6 +21,7 @@ class Custom final : public Likelihood {
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
   const double* row(int i) const { return stats_.data() + static_cast<std::size_t>(i) * m_; }
   void evaluate(const double* stats, int k, double* out) const { log_marginal_(stats, k, m_, out); }
+  const LogMarginal& log_marginal() const { return log_marginal_; }
   void append(const double* stats, int n);
   void take(const Likelihood& other, const int* to) override;
 
