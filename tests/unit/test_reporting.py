@@ -75,7 +75,7 @@ def test_words_numbers_and_record(post: Posterior) -> None:
     assert told.points.names is not None
     assert told.points.axes == ("east", "north")
     assert told.draws is not None
-    assert set(told.draws.rhat) == {"log_joint", "n_clusters"}
+    assert set(told.draws.rhat) == {"log joint", "number of clusters"}
     assert told.run["prior"] == "DP(alpha=1.0)"
     assert told.run["draws"] == "30 in each of 2 chains, after 20 of warm-up"
     assert "columns" not in told.run

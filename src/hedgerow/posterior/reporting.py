@@ -48,6 +48,8 @@ FIRM = 0.8  # branches whose rows share a cluster this probably are ordered insi
 SKETCH = 200  # dimensions in which distances between rows of many counts are taken
 LEAST = 1e-6  # of a probability, so that log d stays finite
 
+_WORDS = {"n_clusters": "number of clusters"}  # where underscores made spaces are not enough
+
 LOSSES = {
     "vi": "variation of information",
     "binder": "Binder loss",
@@ -106,7 +108,7 @@ def _doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
 
 
 def _draws(draws: Draws) -> DrawsPart:
-    watched = quantities(draws)
+    watched = {_WORDS.get(name, name.replace("_", " ")): trace for name, trace in quantities(draws).items()}
     if draws.draws < 4:
         return DrawsPart(draws.n_clusters, watched)
     measured = {name: rhat(trace) for name, trace in watched.items()}

@@ -53,7 +53,9 @@ function startTraces() {
       lines.selectAll("path").data(chains).join("path").attr("class", "trace").attr("stroke", (_, chain) => rankedColor(chain))
         .attr("d", path);
       across.attr("transform", `translate(0,${height - margin.bottom})`).call(d3.axisBottom(x).ticks(width / 110));
-      upwards.attr("transform", `translate(${margin.left},0)`).call(d3.axisLeft(y).ticks(5));
+      const axis = d3.axisLeft(y).ticks(5);
+      if (low >= 0 && values.every(Number.isInteger)) axis.tickValues(y.ticks(5).filter(Number.isInteger)).tickFormat((k) => k.toLocaleString("en"));
+      upwards.attr("transform", `translate(${margin.left},0)`).call(axis);
     });
   });
   document.querySelectorAll("[data-chain]").forEach((item) => item.prepend(swatch(rankedColor(Number(item.dataset.chain)))));
