@@ -381,3 +381,17 @@ def test_a_lone_row_is_answered_at_once_and_a_stop_saves(tmp_path):
     assert process.returncode == 130
     assert "stopped after 101 rows" in err
     assert TreeStream.load(state).n_seen == 101
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--draws", "0"], ["--likelihood", "Poisson()"], ["--init", "nowhere"], ["--kernel", "Gibbs(subset=0)"]]
+)
+def test_a_refused_fit_replaces_no_run(folder, capsys, tmp_path, wrong):
+    target = tmp_path / "run"
+    fit = ["fit", folder / "flowers.csv", "--id", "plant", "--drop", "species", "--out", target]
+    assert run(capsys, *fit, *SHORT)[0] == 0
+    before = {path.name: path.read_bytes() for path in target.iterdir() if path.is_file()}
+    code, _, err = run(capsys, *fit, "--force", *SHORT, *wrong)
+    assert code == 2
+    assert "must" in err
+    assert {path.name: path.read_bytes() for path in target.iterdir() if path.is_file()} == before

@@ -21,6 +21,7 @@ from hedgerow.cli.output import LOSSES, RUN, add_command, make_folder, say
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.errors import ParameterError
 from hedgerow.sampling import Checkpoint, clear_folder, sample
+from hedgerow.sampling.plan import read_plan
 
 __all__ = ["add"]
 
@@ -77,6 +78,8 @@ def run(options: argparse.Namespace) -> None:
         say(f"{options.data}: {n:,} rows, {width:,} columns.")
         model = choose_model(source, options.prior, options.likelihood)
         kernel = read_kernel(options.kernel)
+        lengths = {name: getattr(options, name) for name in ("draws", "warmup", "chains", "thin", "seed")}
+        read_plan(model, source.X, kernel, options.init, source.times, **lengths)  # refused before a run is replaced, not after
         _make_room(folder)
         record = Record(options.title or stem, options.loss, source.names, source.rows)
         write_record(folder, record)
@@ -85,13 +88,9 @@ def run(options: argparse.Namespace) -> None:
                 model,
                 source.X,
                 kernel=kernel,
-                draws=options.draws,
-                warmup=options.warmup,
-                chains=options.chains,
-                seed=options.seed,
                 init=options.init,
-                thin=options.thin,
                 times=source.times,
+                **lengths,
                 progress=False if options.quiet else None,
                 checkpoint=Checkpoint(folder / CHECKPOINT, every=every),
             )
