@@ -22,8 +22,13 @@ Trees::Trees(State& state)
 }
 
 void Trees::set_potentials(int v) {
+  node_[v].log_like = statistics_->log_marginal(v);
+  weigh(v);
+}
+
+void Trees::weigh(int v) {
   Node& node = node_[v];
-  node.phi_h = state_.measure.log_weight(node.size, q(v)) + statistics_->log_marginal(v);
+  node.phi_h = state_.measure.log_weight(node.size, q(v)) + node.log_like;
   node.phi_t = leaf(v) ? node.phi_h : log_add(node.phi_h, phi_t(node.left) + phi_t(node.right));
 }
 
@@ -31,12 +36,6 @@ double Trees::weight_joined(int a, int b) const {
   std::vector<double> sum(q_.empty() ? 0 : R_);
   for (std::size_t r = 0; r < sum.size(); ++r) sum[r] = q(a)[r] + q(b)[r];
   return state_.measure.log_weight(size(a) + size(b), sum.data());
-}
-
-double Trees::log_d(int a, int b) {
-  double like;
-  statistics_->log_marginal_merged(a, &b, 1, &like);
-  return phi_t(a) + phi_t(b) - weight_joined(a, b) - like;
 }
 
 void Trees::log_d(int a, const std::vector<int>& others, std::vector<double>& out) {
@@ -68,7 +67,7 @@ void Trees::add_to(int v, int x) {
 
 int Trees::join(int a, int b) {
   const int v = fresh();
-  node_[v] = {a, b, -1, 0, 0.0, 0.0, false};
+  node_[v] = {a, b, -1, 0, 0.0, 0.0, 0.0, false};
   node_[a].parent = node_[b].parent = v;
   gather(v);
   return v;
@@ -90,7 +89,12 @@ int Trees::insert(int root, int x) {
   int c = root, above = -1;
   bool on_left = false;
   while (!leaf(c)) {
-    const double d_c = log_d(c), d_l = log_d(left(c), x), d_r = log_d(right(c), x);
+    const int child[2] = {left(c), right(c)};
+    double like[2];
+    statistics_->log_marginal_merged(x, child, 2, like);
+    const double d_c = log_d(c);
+    const double d_l = phi_t(x) + phi_t(child[0]) - weight_joined(x, child[0]) - like[0];
+    const double d_r = phi_t(x) + phi_t(child[1]) - weight_joined(x, child[1]) - like[1];
     if (d_c <= d_l && d_c <= d_r) break;
     add_to(c, x);
     above = c;
@@ -171,16 +175,17 @@ void Trees::claim(int root) {
 void Trees::refresh(int root) {
   std::vector<int> nodes;
   collect(root, nodes);
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) node_[*it].changed ? gather(*it) : set_potentials(*it);
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) node_[*it].changed ? gather(*it) : weigh(*it);
 }
 
 void Trees::collect(int root, std::vector<int>& nodes) const {
-  nodes.assign(1, root);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const int v = nodes[i];
-    if (leaf(v)) continue;
-    nodes.push_back(left(v));
-    nodes.push_back(right(v));
+  nodes.resize(2 * static_cast<std::size_t>(size(root)) - 1);
+  int* end = nodes.data();
+  *end++ = root;
+  for (const int* at = nodes.data(); at != end; ++at) {
+    if (leaf(*at)) continue;
+    *end++ = left(*at);
+    *end++ = right(*at);
   }
 }
 

@@ -23,8 +23,7 @@ class Trees {
   double phi_t(int v) const { return node_[v].phi_t; }
   double log_d(int v) const { return leaf(v) ? -kInf : phi_t(left(v)) + phi_t(right(v)) - phi_h(v); }
 
-  // log d(a, b) of two detached trees, and of one against many.
-  double log_d(int a, int b);
+  // log d of a detached tree against others.
   void log_d(int a, const std::vector<int>& others, std::vector<double>& out);
 
   int join(int a, int b);            // a new root over two roots
@@ -43,11 +42,12 @@ class Trees {
  private:
   struct Node {
     int left = -1, right = -1, parent = -1, size = 1;
-    double phi_h = 0.0, phi_t = 0.0;
+    double log_like = 0.0, phi_h = 0.0, phi_t = 0.0;
     bool changed = false;  // the statistics are not those `gather` makes
   };
   int fresh();
-  void set_potentials(int v);
+  void set_potentials(int v);  // from the statistics
+  void weigh(int v);           // from the likelihood known, under the present hyper-parameters
   void gather(int v);  // everything of v from its children
   void add_to(int v, int x);  // statistics and size of v take in x
   double weight_joined(int a, int b) const;
