@@ -19,6 +19,7 @@ from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Product
 from hedgerow.posterior import Posterior, load
+from hedgerow.summaries.table import Table
 
 __all__ = ["add", "open_run", "row_names"]
 
@@ -111,7 +112,7 @@ def summary(options: argparse.Namespace) -> None:
         return
     tell_findings(post, options.loss)
     say()
-    print(table)
+    print(Table(table, title=table.title))  # without the verdict on the chains: it has been told
     say()
     print(post.cluster_table(found.labels))
 

@@ -61,7 +61,7 @@ class Table(dict[str, npt.NDArray[Any]]):
         return pandas.DataFrame(flat)
 
     def __str__(self) -> str:
-        cells = [[name, *(_cell(value) for value in column)] for name, column in self.items()]
+        cells = [[head, *(_cell(value) for value in column)] for head, column in zip(self._heads(), self.values(), strict=True)]
         widths = [max(map(len, column)) for column in cells]
         right = [column.ndim == 1 and column.dtype.kind in "iuf" for column in self.values()]
         lines = []
@@ -75,8 +75,18 @@ class Table(dict[str, npt.NDArray[Any]]):
 
     __repr__ = __str__
 
+    def _heads(self) -> list[str]:
+        """Names of the columns, with those of the entries that a 2-D one shows; the same entries are named once."""
+        heads, named = [], [list[str]()]
+        for name, column in self.items():
+            parts = self.parts.get(name, [])
+            more = " …" if len(parts) > _SHOWN else ""
+            heads.append(name if column.ndim == 1 or parts in named else f"{name} ({', '.join(parts[:_SHOWN])}{more})")
+            named.append(parts)
+        return heads
+
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self)
+        head = "".join(f"<th>{escape(name)}</th>" for name in self._heads())
         rows = (
             "<tr>" + "".join(f"<td>{escape(_cell(column[row]))}</td>" for column in self.values()) + "</tr>"
             for row in range(self.n_rows)
