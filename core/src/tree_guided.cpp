@@ -123,7 +123,8 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   moves_ = in.whole();
   singles_each_ = in.whole();
   next_steady_ = in.whole();
-  if (moves_ < 0 || singles_each_ < 0) throw std::invalid_argument("a kernel's memory has a negative number of moves");
+  const bool few = moves_ <= std::max(global_moves_, kMoves) && singles_each_ <= std::max(single_moves_, static_cast<int>(n));
+  if (moves_ < 0 || singles_each_ < 0 || !few) throw std::invalid_argument("a kernel's memory has a number of moves that it cannot have");
   if (next_steady_ < 0 || next_steady_ >= kTurns) throw std::invalid_argument("a kernel's memory has a turn that does not exist");
   watch_ = {};
   watch_.sweeps = in.whole();

@@ -123,7 +123,7 @@ def work_off(
         shared[:8] = number.to_bytes(8, "little")
         try:
             path = make(random.Random(f"{options.seed}/{name}/{number}"))
-        except (ValueError, TypeError, OverflowError, KeyError, IndexError):  # a change that cannot be made, such as text to a date
+        except (ValueError, TypeError, OverflowError, KeyError, IndexError, RuntimeError):  # cannot be made: a date of text
             continue
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(SECONDS)

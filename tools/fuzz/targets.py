@@ -153,7 +153,7 @@ def _runs(place: Path) -> None:
         ("gauss", GAUSS, X, hr.TreeGuided(global_moves=2)),
         ("words", WORDS, sparse.csr_array(COUNTS), hr.Gibbs()),
         ("mixed", MIXED, PARTS, hr.cycle(hr.TreeGuidedPublished(G=1), hr.SplitMerge(scans=1))),
-        ("slice", GAUSS, X, hr.Slice()),
+        ("subset", GAUSS, X, hr.mix(hr.Gibbs(subset=5), hr.TreeGuided(global_moves=1))),
     ):
         hr.sample(model, data, kernel=kernel, **SHORT, checkpoint=Checkpoint(place / name / keeping.CHECKPOINT, every=0))
         keeping.write_record(place / name, keeping.Record("t", "vi", ["a"], ["1", "2"]))
