@@ -25,7 +25,10 @@ std::vector<int> checked_groups(const Groups& groups, int rows, int count) {
   return out;
 }
 
-StreamOptions options_of(int max_nodes, bool revise, bool remember) { return {max_nodes, revise, remember}; }
+StreamOptions options_of(int max_nodes, bool revise, bool remember, int repeats) {
+  if (repeats < 1) throw std::invalid_argument("repeats must be 1 or more");
+  return {max_nodes, revise, remember, repeats};
+}
 
 // One list of the state's parts, for both directions.
 template <class State, class Ints, class Longs, class Doubles>
@@ -78,10 +81,11 @@ StreamState state_of(const nb::dict& d) {
   return s;
 }
 
-Stream* start(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Groups groups, int max_nodes, bool revise, bool remember, std::uint64_t seed) {
+Stream* start(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Groups groups, int max_nodes, bool revise, bool remember, int repeats,
+              std::uint64_t seed) {
   const std::vector<int> g = checked_groups(groups, likelihood->rows(), prior.groups);
   nb::gil_scoped_release release;
-  return new Stream(std::move(likelihood), prior, g, options_of(max_nodes, revise, remember), seed);
+  return new Stream(std::move(likelihood), prior, g, options_of(max_nodes, revise, remember, repeats), seed);
 }
 
 }  // namespace
@@ -90,10 +94,11 @@ void bind_streams(nb::module_& m) {
   constexpr auto likelihood_of = [](Stream& s) -> const Likelihood& { return s.likelihood(); };
   nb::class_<Stream>(m, "TreeStream", nb::type_slots(holder_slots<Stream, likelihood_of>), "A forest that rows keep coming to.")
       .def(nb::new_(&start), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("max_nodes") = 0,
-           nb::arg("revise") = true, nb::arg("remember") = true, nb::arg("seed") = 0)
-      .def_static("from_state", [](std::shared_ptr<Likelihood> likelihood, const Prior& prior, int max_nodes, bool revise, bool remember, const nb::dict& state) {
-        return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember), state_of(state));
-      }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("max_nodes"), nb::arg("revise"), nb::arg("remember"), nb::arg("state"), nb::rv_policy::take_ownership)
+           nb::arg("revise") = true, nb::arg("remember") = true, nb::arg("repeats") = 1, nb::arg("seed") = 0)
+      .def_static("from_state", [](std::shared_ptr<Likelihood> likelihood, const Prior& prior, int max_nodes, bool revise, bool remember, int repeats,
+                                  const nb::dict& state) {
+        return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember, repeats), state_of(state));
+      }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("max_nodes"), nb::arg("revise"), nb::arg("remember"), nb::arg("repeats"), nb::arg("state"), nb::rv_policy::take_ownership)
       .def("add", [](Stream& s, const Likelihood& batch, Groups groups) {
         const std::vector<int> g = checked_groups(groups, batch.rows(), s.measure().groups());
         nb::gil_scoped_release release;

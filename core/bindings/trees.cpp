@@ -116,7 +116,8 @@ static void bind_builder(nb::module_& m) {
         nb::gil_scoped_release release;
         b.grow_greedily();
       }, "Greedy build from scratch.")
-      .def("ibhc", [](TreeBuilder& b, const std::string& repair, const std::string& insert, bool balance, std::optional<In<std::int32_t, 1>> order) {
+      .def("ibhc", [](TreeBuilder& b, const std::string& repair, const std::string& insert, bool balance, std::optional<In<std::int32_t, 1>> order,
+                      bool u, bool hyper) {
         std::vector<int> rows;
         if (order) {
           rows = vector_of(*order);
@@ -128,13 +129,13 @@ static void bind_builder(nb::module_& m) {
           if (static_cast<int>(rows.size()) != b.likelihood().rows()) throw std::invalid_argument("order must be a permutation of the rows");
         }
         nb::gil_scoped_release release;
-        b.grow_incrementally(std::move(rows), insert_options(repair, insert, balance));
+        b.grow_incrementally(std::move(rows), insert_options(repair, insert, balance), u, hyper);
       }, nb::arg("repair") = "reinsert", nb::arg("insert") = "seq", nb::arg("balance") = true, nb::arg("order") = nb::none(),
-         "One incremental pass from scratch.")
-      .def("revise", [](TreeBuilder& b, const std::string& repair) {
+         nb::arg("u") = false, nb::arg("hyper") = false, "One incremental pass from scratch, drawing u and the hyper-parameters on the way if asked to.")
+      .def("revise", [](TreeBuilder& b, const std::string& repair, bool thorough) {
         nb::gil_scoped_release release;
-        b.revise({}, insert_options(repair, "seq", true));
-      }, nb::arg("repair") = "reinsert", "Every row out and in again.")
+        b.revise({}, insert_options(repair, "seq", true), thorough);
+      }, nb::arg("repair") = "reinsert", nb::arg("thorough") = true, "Every row out and in again, or only those that belong elsewhere.")
       .def("join_roots", [](TreeBuilder& b) {
         nb::gil_scoped_release release;
         b.join_roots();

@@ -1,18 +1,34 @@
 // One build after another over the same rows.
 #include "hedgerow/builder.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace hedgerow {
 namespace {
 
 constexpr std::size_t kFirstRevision = 64;
+constexpr std::size_t kTrial = 512;
 
 std::vector<int> group_sizes(const std::vector<int>& groups, int rows, int T) {
   std::vector<int> sizes(T, 0);
   if (groups.empty()) sizes[0] = rows;
   for (int t : groups) ++sizes[t];
   return sizes;
+}
+
+// Prior odds of two rows being apart, in logs: the mean over groups that have rows.
+double eagerness(const Measure& measure) {
+  double total = 0.0, count = 0.0;
+  std::vector<double> one(measure.bases()), two(measure.bases());
+  for (int t = 0; t < measure.groups(); ++t) {
+    if (measure.group_sizes()[t] == 0) continue;
+    for (int r = 0; r < measure.bases(); ++r) two[r] = 2.0 * (one[r] = measure.lq(t, r));
+    total += 2.0 * measure.log_weight(1, one.data()) - measure.log_weight(2, two.data());
+    count += 1.0;
+  }
+  return total / count;
 }
 
 }  // namespace
@@ -34,6 +50,18 @@ void first_guess(Measure& measure, Rng& rng, int n, const std::vector<double>& l
     best = measure;
   }
   measure = best;
+}
+
+void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u, int draws) {
+  std::vector<std::pair<double, Measure>> drawn;
+  for (int i = 0; i < draws; ++i) {
+    if (u) measure.update_u(rng, sizes, log_q);
+    measure.update_hyper(rng, sizes, log_q);
+    if (i >= draws / 4) drawn.emplace_back(eagerness(measure), measure);
+  }
+  const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
+  std::nth_element(drawn.begin(), middle, drawn.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  measure = middle->second;
 }
 
 TreeBuilder::TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
@@ -69,27 +97,85 @@ void TreeBuilder::finish(Inserter& inserter, InsertOptions options) {
   }
 }
 
-void TreeBuilder::grow_incrementally(std::vector<int> order, InsertOptions options) {
-  shuffle(order);
+// u and the hyper-parameters anew from the rows put in so far. Few rows look like many clusters, and a draw that is eagerer
+// for new ones than what it replaces would feed on itself: unless `free`, only calmer draws are taken.
+void TreeBuilder::resample_so_far(const std::vector<int>& order, std::size_t count, bool u, bool hyper, bool free) {
+  const std::vector<int> all = measure_.group_sizes();
+  std::vector<int> so_far(all.size(), 0);
+  for (std::size_t i = 0; i < count; ++i) ++so_far[forest_.group(order[i])];
+  const Measure before = measure_;
+  measure_.set_group_sizes(so_far);
+  const double least = eagerness(measure_);
+  resample(u, hyper);
+  const bool taken = free || eagerness(measure_) < least;
+  if (taken) {
+    measure_.set_group_sizes(all);
+  } else {
+    measure_ = before;
+  }
+  if (!taken || !measure_.trivial_q()) forest_.refresh(true);
+}
+
+void TreeBuilder::put_in(const std::vector<int>& order, std::size_t count, InsertOptions options, bool u, bool hyper, bool free) {
   forest_.clear();
   Inserter inserter(forest_, options);
   std::size_t next = kFirstRevision;
-  for (std::size_t i = 0; i < order.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     inserter.insert(~order[i]);
     if (!options.balance || options.top || forest_.adjacency() != nullptr || i + 1 < next) continue;
     finish(inserter, options);
     for (std::size_t j = 0; j <= i; ++j) inserter.reinsert(order[j]);
+    if (u || hyper) resample_so_far(order, i + 1, u, hyper, free);
     next = 2 * (i + 1);
   }
   finish(inserter, options);
 }
 
-void TreeBuilder::revise(std::vector<int> order, InsertOptions options) {
-  if (forest_.adjacency() != nullptr) return grow_incrementally(std::move(order), options);
+// Hyper-parameters that are drawn have to begin somewhere, and where decides much: under eager ones rows stay alone and keep
+// them eager, under calm ones all is one cluster and stays it. Both are tried on the first rows: the values at hand, and typical
+// ones given one cluster, which move on from there freely. The pass begins with the better of the two.
+void TreeBuilder::choose_start(const std::vector<int>& order, InsertOptions options, bool u) {
+  const std::size_t few = std::min(order.size(), kTrial);
+  const std::vector<int> all = measure_.group_sizes();
+  std::vector<int> sizes(all.size(), 0);
+  std::vector<double> log_q(measure_.trivial_q() ? 0 : measure_.bases(), 0.0);
+  for (std::size_t i = 0; i < few; ++i) {
+    const int t = forest_.group(order[i]);
+    ++sizes[t];
+    for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure_.lq(t, static_cast<int>(r));
+  }
+  measure_.set_group_sizes(sizes);
+  const Measure start = measure_;
+  Measure best = start;
+  double highest = -kInf;
+  for (const bool calm : {false, true}) {
+    if (calm) {
+      measure_ = start;
+      resample_typically(measure_, rng_, {static_cast<int>(few)}, log_q, u, 15);
+    }
+    put_in(order, few, options, u, true, calm);
+    const double log_joint = forest_.log_joint();
+    if (log_joint <= highest) continue;
+    highest = log_joint;
+    if (calm) best = measure_;
+  }
+  measure_ = best;
+  measure_.set_group_sizes(all);
+}
+
+void TreeBuilder::grow_incrementally(std::vector<int> order, InsertOptions options, bool u, bool hyper) {
+  shuffle(order);
+  if (hyper && options.balance && !options.top && forest_.adjacency() == nullptr) choose_start(order, options, u);
+  put_in(order, order.size(), options, u, hyper, false);
+}
+
+void TreeBuilder::revise(std::vector<int> order, InsertOptions options, bool thorough) {
+  if (forest_.adjacency() != nullptr) return grow_incrementally(std::move(order), options, false, false);
   shuffle(order);
   Inserter inserter(forest_, options);
   inserter.number_roots();
-  for (int row : order) inserter.reinsert(row);
+  for (int row : order)
+    if (thorough || !forest_.stays(row)) inserter.reinsert(row);
   finish(inserter, options);
 }
 

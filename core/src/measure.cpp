@@ -3,7 +3,10 @@
 
 #include <numeric>
 
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/likelihood.hpp"
 #include "hedgerow/special.hpp"
+#include "simd.hpp"
 
 namespace hedgerow {
 namespace {
@@ -91,6 +94,8 @@ void Measure::refresh() {
       log_new_[t] = log_add(log_new_[t], std::log(alpha_[r]) + (sigma_ - 1.0) * log_base_[r] + lq(t, r));
     }
   log_kappa_front_ = std::log(alpha_[0]);
+  log_front_r_.resize(R_);
+  for (int r = 0; r < R_; ++r) log_front_r_[r] = std::log(alpha_[r]) + sigma_ * log_base_[r];
 }
 
 double Measure::gamma_table(int m) const {
@@ -111,20 +116,31 @@ double Measure::gamma_table(int m) const {
 
 double Measure::log_weight(int m, const double* lq) const {
   if (R_ == 1) return log_kappa(m) + (trivial_q_ ? 0.0 : lq[0]);
-  double stack[64];
-  std::vector<double> heap;
-  double* terms = stack;
-  if (R_ > 64) {
-    heap.resize(R_);
-    terms = heap.data();
+  constexpr int kFew = 64;
+  alignas(64) double few[kFew];
+  AlignedVector<double> many;
+  double* terms = few;
+  if (R_ > kFew) {
+    many.resize(padded(R_));
+    terms = many.data();
   }
-  log_basis(m, lq, terms);
-  return log_sum(terms, R_);
+  for (int r = 0; r < R_; ++r) terms[r] = log_front_r_[r] - m * log_base_[r] + lq[r];
+  // A cluster of any size came from one of two or three basis measures; the others are lost in rounding.
+  const double top = *std::max_element(terms, terms + R_), least = top - 38.0;
+  int counted = 0;
+  for (int r = 0; r < R_; ++r) counted += terms[r] > least;
+  const double front = gamma_table(m) + top;
+  if (counted == 1) return front;
+  if (counted > 3) return front + std::log(simd().softmax(terms, R_));
+  double sum = 0.0;
+  for (int r = 0; r < R_; ++r)
+    if (terms[r] > least) sum += std::exp(terms[r] - top);
+  return front + std::log(sum);
 }
 
 void Measure::log_basis(int m, const double* lq, double* out) const {
   const double shared = gamma_table(m);
-  for (int r = 0; r < R_; ++r) out[r] = std::log(alpha_[r]) + shared - (m - sigma_) * log_base_[r] + (lq ? lq[r] : 0.0);
+  for (int r = 0; r < R_; ++r) out[r] = log_front_r_[r] + shared - m * log_base_[r] + (lq ? lq[r] : 0.0);
 }
 
 double Measure::log_front() const {
@@ -229,14 +245,16 @@ void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vecto
   std::vector<double> mass(R_, 0.0);  // Σ_{c: z_c = r} (|c| − σ)
   for (std::size_t c = 0; c < sizes.size(); ++c) mass[z[c]] += sizes[c] - sigma_;
   const double log_tau = tau_ > 0.0 ? std::log(tau_) : -kInf;
-  std::vector<double> rest(R_);
+  // ξ̄ less ξ_t's part: the groups before t, already renewed, and those after it.
+  std::vector<double> rest(R_), before(R_, -kInf), after(static_cast<std::size_t>(T_ + 1) * R_, -kInf);
+  for (int t = T_ - 1; t >= 0; --t)
+    for (int r = 0; r < R_; ++r) {
+      const double later = after[static_cast<std::size_t>(t + 1) * R_ + r];
+      after[static_cast<std::size_t>(t) * R_ + r] = n_t_[t] > 0 ? log_add(later, lq(t, r) + log_xi_[t]) : later;
+    }
   for (int t = 0; t < T_; ++t) {
     if (n_t_[t] == 0) continue;
-    for (int r = 0; r < R_; ++r) {
-      rest[r] = -kInf;
-      for (int s = 0; s < T_; ++s)
-        if (s != t && n_t_[s] > 0) rest[r] = log_add(rest[r], lq(s, r) + log_xi_[s]);
-    }
+    for (int r = 0; r < R_; ++r) rest[r] = log_add(before[r], after[static_cast<std::size_t>(t + 1) * R_ + r]);
     auto log_density = [&](double v) {
       double total = n_t_[t] * v;
       for (int r = 0; r < R_; ++r) {
@@ -246,6 +264,7 @@ void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vecto
       return total;
     };
     log_xi_[t] = slice_update(rng, log_xi_[t], 1.0, log_density);
+    for (int r = 0; r < R_; ++r) before[r] = log_add(before[r], lq(t, r) + log_xi_[t]);
   }
   refresh();
 }

@@ -12,6 +12,9 @@ namespace hedgerow {
 namespace {
 constexpr double kCertain = -20.0;  // log d of a set that is one cluster for every purpose
 constexpr std::int64_t kYoung = 4096;
+constexpr int kTypical = 9;
+constexpr int kFewAlone = 8;
+constexpr double kCalm = 0.05;
 constexpr std::size_t kDoubtful = 1 << 20;
 constexpr int kSlice = 1 << 14;  // a large batch is taken in as if it came in batches of this size
 }
@@ -64,12 +67,11 @@ void Stream::insert(const std::vector<int>& groups) {
   for (int begin = 0; begin < n; begin += kSlice) {
     const int end = std::min(n, begin + kSlice);
     count_in(order, begin, end, groups);
-    for (int i = begin; i < end; ++i) {
-      ++seen_;
-      inserter_.insert(~batch_rows_[order[i]]);
-      if (options_.revise) revise_after();
+    if (options_.repeats > 1) {
+      insert_best(order, begin, end);
+    } else {
+      insert_slice(order, begin, end);
     }
-    inserter_.consolidate();
     resample();
     fold_if_needed();
   }
@@ -78,17 +80,81 @@ void Stream::insert(const std::vector<int>& groups) {
   forest_.resync_roots();
 }
 
+void Stream::insert_slice(std::vector<int>& order, int begin, int end) {
+  for (int i = begin; i < end; ++i) {
+    ++seen_;
+    inserter_.insert(~batch_rows_[order[i]]);
+    if (options_.revise) revise_after();
+  }
+  inserter_.consolidate();
+  if (measure_.has_laws()) gather(order, begin, end);
+}
+
+// Rows of a new cluster that come under hyper-parameters eager for new ones stay alone, two by two, though all of them together
+// would not; and then they keep the hyper-parameters eager. So when many of a batch stay alone they go in again as if new
+// clusters were far less likely, and stay where that put them if it is better under the hyper-parameters as they are.
+void Stream::gather(const std::vector<int>& order, int begin, int end) {
+  std::vector<int> alone;
+  for (int i = begin; i < end; ++i) {
+    const int p = forest_.parent(~batch_rows_[order[i]]);
+    if (p < 0 && p != kNoRef) alone.push_back(batch_rows_[order[i]]);
+  }
+  if (static_cast<int>(alone.size()) < std::max(kFewAlone, (end - begin) / 10)) return;
+  const double before = forest_.log_joint();
+  const Measure drawn = measure_;
+  std::vector<double> log_u, alpha;
+  for (int t = 0; t < measure_.groups(); ++t) log_u.push_back(measure_.log_u(t));
+  for (int r = 0; r < measure_.bases(); ++r) alpha.push_back(kCalm * measure_.alpha(r));
+  measure_.set(log_u.data(), alpha.data(), drawn.sigma(), drawn.tau(), kCalm * drawn.theta());
+  forest_.refresh(true);
+  for (int row : alone) reinsert(row);
+  inserter_.consolidate();
+  measure_ = drawn;
+  forest_.refresh(true);
+  if (forest_.log_joint() >= before) return;
+  for (int row : alone) {
+    if (forest_.parent(~row) < 0) continue;
+    forest_.take_out(row);
+    forest_.add_root(~row, born(~row));
+  }
+}
+
+// Lee & Choi 2014, algorithm 3: the past is fixed, the new rows go in several times in random orders, with u and the
+// hyper-parameters drawn anew in between.
+void Stream::insert_best(std::vector<int>& order, int begin, int end) {
+  const Moment past = moment(events_.size());
+  Moment best;
+  double highest = -kInf;
+  int found = 0;
+  for (int m = 0; m < options_.repeats; ++m) {
+    if (m > 0) {
+      resample();
+      go_back(past, false);
+      for (int i = begin; i < end; ++i) std::swap(order[i], order[i + rng_.index(end - i)]);
+    }
+    insert_slice(order, begin, end);
+    const double log_joint = forest_.log_joint();
+    if (!(log_joint > highest)) continue;
+    highest = log_joint;
+    found = m;
+    if (m + 1 < options_.repeats) best = moment(past.first_event);
+  }
+  if (found + 1 < options_.repeats) go_back(best, true);
+}
+
 // The measure learns of points about to come; the very first ones also give it a first u, as if all were one cluster.
 void Stream::count_in(const std::vector<int>& order, int begin, int end, const std::vector<int>& groups) {
-  std::vector<double> log_q(measure_.trivial_q() ? 0 : measure_.bases(), 0.0);
-  for (int i = begin; i < end; ++i) {
-    const int t = groups.empty() ? 0 : groups[order[i]];
-    ++group_sizes_[t];
-    for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure_.lq(t, static_cast<int>(r));
-  }
+  for (int i = begin; i < end; ++i) ++group_sizes_[groups.empty() ? 0 : groups[order[i]]];
   measure_.set_group_sizes(group_sizes_);
-  if (seen_ == 0) first_guess(measure_, rng_, end - begin, log_q, groups.empty() ? 0 : groups[order[begin]]);
+  if (seen_ == 0) first_guess(measure_, rng_, end - begin, log_q_of(order, begin, end), groups.empty() ? 0 : groups[order[begin]]);
   else if (!measure_.trivial_q()) forest_.refresh(true);
+}
+
+std::vector<double> Stream::log_q_of(const std::vector<int>& order, int begin, int end) const {
+  std::vector<double> log_q(measure_.trivial_q() ? 0 : measure_.bases(), 0.0);
+  for (int i = begin; i < end; ++i)
+    for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure_.lq(forest_.group(batch_rows_[order[i]]), static_cast<int>(r));
+  return log_q;
 }
 
 // A young stream revises all its rows whenever their number has doubled. Later that is spread out, a row for a row, and only
@@ -127,8 +193,11 @@ void Stream::resample() {
   std::vector<int> sizes;
   std::vector<double> log_q;
   forest_.cluster_sizes(sizes, log_q);
-  measure_.update_u(rng_, sizes, log_q);
-  measure_.update_hyper(rng_, sizes, log_q);
+  if (measure_.has_laws()) {
+    resample_typically(measure_, rng_, sizes, log_q, true, kTypical);
+  } else {
+    measure_.update_u(rng_, sizes, log_q);
+  }
   forest_.refresh(false);
 }
 

@@ -68,6 +68,59 @@ StreamState Stream::state() {
   return s;
 }
 
+Stream::Moment Stream::moment(std::size_t first_event) {
+  Moment out;
+  out.inner = forest_.inner();
+  out.packed_start.push_back(0);
+  for (int c = 0; c < static_cast<int>(out.inner.size()); ++c) {
+    if (out.inner[c].size > 0) forest_.statistics().pack(c, out.packed);
+    out.packed_start.push_back(out.packed.size());
+  }
+  out.free_nodes = forest_.free_list();
+  out.log_q = forest_.all_log_q();
+  for (int k = 0; k < forest_.roots(); ++k) {
+    out.roots.push_back(forest_.root(k));
+    out.tags.push_back(forest_.tag(k));
+  }
+  out.compared = inserter_.compared();
+  out.doubtful = doubtful_;
+  out.first_event = first_event;
+  out.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(first_event), events_.end());
+  for (int t = 0; t < measure_.groups(); ++t) out.log_u.push_back(measure_.log_u(t));
+  for (int r = 0; r < measure_.bases(); ++r) out.alpha.push_back(measure_.alpha(r));
+  out.sigma = measure_.sigma();
+  out.tau = measure_.tau();
+  out.theta = measure_.theta();
+  out.seen = seen_;
+  out.swept_at = swept_at_;
+  out.next_id = next_id_;
+  out.cursor = cursor_;
+  return out;
+}
+
+void Stream::go_back(const Moment& then, bool with_measure) {
+  if (with_measure) measure_.set(then.log_u.data(), then.alpha.data(), then.sigma, then.tau, then.theta);
+  Statistics& statistics = forest_.statistics();
+  for (int c = 0; c < static_cast<int>(then.inner.size()); ++c) {
+    const std::size_t begin = then.packed_start[c], end = then.packed_start[c + 1];
+    if (begin == end) {
+      statistics.clear(c);
+    } else {
+      statistics.unpack(c, then.packed.data() + begin, end - begin);
+    }
+  }
+  forest_.restore(then.inner, then.free_nodes, then.log_q, then.roots, then.tags);
+  inserter_.compared() = then.compared;
+  doubtful_ = then.doubtful;
+  events_.resize(then.first_event);
+  events_.insert(events_.end(), then.events.begin(), then.events.end());
+  seen_ = then.seen;
+  swept_at_ = then.swept_at;
+  next_id_ = then.next_id;
+  cursor_ = then.cursor;
+  if (!with_measure) forest_.refresh(true);
+}
+
 Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, StreamOptions options, const StreamState& s)
     : likelihood_(std::move(likelihood)),
       options_(options),

@@ -10,6 +10,9 @@ namespace hedgerow {
 // cluster, the one that makes new clusters least likely. A start the other way feeds on itself: rows stay alone because u is
 // high, and u stays high because they are alone.
 void first_guess(Measure& measure, Rng& rng, int n, const std::vector<double>& log_q, int group);
+// u (if asked for) and the hyper-parameters that have laws, given the partition: of several draws in a row, the one of middling
+// eagerness for new clusters. A single draw may be far out, and trees that were built under it do not forget it.
+void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u, int draws);
 
 class TreeBuilder {
  public:
@@ -17,12 +20,13 @@ class TreeBuilder {
               std::uint64_t seed, std::uint64_t stream);
 
   // From scratch: greedily, or over the rows in an order (empty: a random one). Early points are placed with little to go by,
-  // so a balanced build takes all of them out and in again whenever their number has doubled.
+  // so a balanced build takes all of them out and in again whenever their number has doubled, and then draws u and the
+  // hyper-parameters anew if asked to.
   void grow_greedily();
-  void grow_incrementally(std::vector<int> order, InsertOptions options);
-  // Every row of the forest out and in again. With connectivity all is built anew instead: what is left of a set when a row
+  void grow_incrementally(std::vector<int> order, InsertOptions options, bool u = false, bool hyper = false);
+  // Every row of the forest out and in again; unless thorough, only rows that belong to another tree now. With connectivity all is built anew instead: what is left of a set when a row
   // leaves it need not hang together.
-  void revise(std::vector<int> order, InsertOptions options);
+  void revise(std::vector<int> order, InsertOptions options, bool thorough = true);
   // The roots of the forest joined, past d = 1, into one tree; with connectivity, as far as they touch.
   void join_roots() { bhc(forest_, true); }
 
@@ -35,6 +39,9 @@ class TreeBuilder {
   const Likelihood& likelihood() const { return *likelihood_; }
 
  private:
+  void put_in(const std::vector<int>& order, std::size_t count, InsertOptions options, bool u, bool hyper, bool free);
+  void resample_so_far(const std::vector<int>& order, std::size_t count, bool u, bool hyper, bool free);
+  void choose_start(const std::vector<int>& order, InsertOptions options, bool u);
   void shuffle(std::vector<int>& order);
   void finish(Inserter& inserter, InsertOptions options);
 

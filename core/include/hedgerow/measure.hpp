@@ -37,6 +37,7 @@ class Measure {
   int bases() const { return R_; }
   bool mixed() const { return R_ > 1; }
   const Prior& prior() const { return prior_; }
+  bool has_laws() const { return prior_.alpha_law || prior_.sigma_law || prior_.tau_law || prior_.theta_law; }
 
   // State.
   double log_u(int t = 0) const { return log_xi_[t]; }
@@ -105,7 +106,7 @@ class Measure {
   double sigma_, tau_, theta_;
   std::vector<double> log_q_;
   // Derived from the state by refresh().
-  std::vector<double> log_xi_bar_, log_base_, log_new_, join_rate_;
+  std::vector<double> log_xi_bar_, log_base_, log_new_, join_rate_, log_front_r_;  // last: log α_r + σ log(ξ̄_r + τ)
   double log_kappa_front_ = 0.0;
   mutable std::vector<double> table_;
   mutable double table_sigma_ = -1.0;

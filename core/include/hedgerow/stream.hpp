@@ -13,6 +13,7 @@ struct StreamOptions {
   int max_nodes = 0;     // inner nodes and summary leaves held at most, 0: no bound
   bool revise = true;    // one old row is taken out and put in again for every new one
   bool remember = true;  // keep track of every point ever seen, 4 bytes each, so that its cluster can be asked for
+  int repeats = 1;       // a batch is put in so many times, each from the trees before it; the one of highest log joint stays
 };
 
 // What happened to a cluster, and when (points seen by then).
@@ -71,8 +72,27 @@ class Stream final : private Witness {
   void joined(int tag, int into) override;
   void moved(int from, int to, Ref piece) override;
 
+  // What putting rows in changes: the trees, the record of clusters from some event on, and the prior's state.
+  struct Moment {
+    PagedVector<Forest::Inner> inner;
+    std::vector<int> free_nodes, roots, tags, compared, doubtful;
+    std::vector<double> log_q, packed, log_u, alpha;
+    std::vector<std::size_t> packed_start;
+    std::vector<Event> events;
+    std::size_t first_event = 0;
+    double sigma = 0.0, tau = 0.0, theta = 0.0;
+    std::int64_t seen = 0, swept_at = 0;
+    int next_id = 0, cursor = 0;
+  };
+  Moment moment(std::size_t first_event);
+  void go_back(const Moment& then, bool with_measure);
+
   void insert(const std::vector<int>& groups);
+  void insert_slice(std::vector<int>& order, int begin, int end);
+  void insert_best(std::vector<int>& order, int begin, int end);
+  void gather(const std::vector<int>& order, int begin, int end);
   void count_in(const std::vector<int>& order, int begin, int end, const std::vector<int>& groups);
+  std::vector<double> log_q_of(const std::vector<int>& order, int begin, int end) const;
   void revise_after();
   void reinsert(int row);
   void resample();

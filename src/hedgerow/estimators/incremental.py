@@ -42,6 +42,8 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Look at old rows again as new ones come.
     remember : bool, default True
         Keep 4 bytes for every row ever seen, so that `labels_` covers all of them; otherwise it covers the last batch.
+    repeats : int, default 1
+        Put every batch in so many times and keep the best, as for `TreeStream`.
     random_state : int, RandomState, Generator or None
         Decides the order within batches and the hyper-parameters.
 
@@ -76,6 +78,7 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         max_nodes: int | None = None,
         revise: bool = True,
         remember: bool = True,
+        repeats: int = 1,
         random_state: Any = None,
     ) -> None:
         self.prior = prior
@@ -83,6 +86,7 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_nodes = max_nodes
         self.revise = revise
         self.remember = remember
+        self.repeats = repeats
         self.random_state = random_state
 
     _numbers: _Numbers
@@ -201,7 +205,9 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         likelihood = default_likelihood(X, owner) if self.likelihood is None else self.likelihood
         model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
         seed = read_seed(self.random_state, owner)
-        return TreeStream(model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, seed=seed)
+        return TreeStream(
+            model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, repeats=self.repeats, seed=seed
+        )
 
     def _log_weights(self, X: Any, times: Any) -> FloatArray:
         data = read_X(self, X, self.likelihood, fitting=False)

@@ -21,6 +21,7 @@ from hedgerow.trees.forest import Forest
 
 __all__ = ["bhc", "guide", "ibhc"]
 
+_THOROUGH = 10  # passes from one that moves every row to the next: those between find as much for a tenth of the time
 _ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 
 
@@ -82,8 +83,9 @@ def ibhc(
     ----------
     passes : int
         Passes over the rows in random order; u and the sampled hyper-parameters are drawn anew in between. The first pass puts
-        rows in and looks at all of them again whenever their number has doubled; the others take every row out and in again (with
-        `connectivity`, where that could tear sets apart, every pass builds anew).
+        rows in and looks at all of them again whenever their number has doubled (drawing anew then too, as long as that makes new
+        clusters less likely); the second and every tenth take every row out and in again, the others those that belong to
+        another tree now (with `connectivity`, where that could tear sets apart, every pass builds anew).
     repair : {"reinsert", "bhc"}
         What becomes of the pieces of a cut tree: inserted again at once (2015), or kept as roots and joined greedily at the end
         of the pass (2014).
@@ -108,9 +110,10 @@ def ibhc(
     count = passes if insert == "seq" else 1
     for index in range(count):
         if index == 0 or not balance:
-            builder.ibhc(repair, insert, balance and insert == "seq", None)
+            tidy = balance and insert == "seq"
+            builder.ibhc(repair, insert, tidy, None, tidy and sampled_u, tidy and sampled)
         else:
-            builder.revise(repair)
+            builder.revise(repair, index == 1 or index % _THOROUGH == 0)
         forest = best.see(builder)
         if progress is not None:
             progress(index + 1, count, forest)

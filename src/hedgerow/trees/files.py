@@ -41,7 +41,7 @@ def save_stream(
     content: dict[str, Any] = {
         "extra": dict(extra or {}),
         "model": encode(parts["model"], arrays, "model", CLASSES),
-        "options": [int(parts["options"][0]), *parts["options"][1:]],
+        "options": list(parts["options"]),
         "seed": int(parts["seed"]),
         "rows": None,
     }
@@ -68,14 +68,16 @@ def load_stream(
     arrays, content = stored.arrays, stored.content
     try:
         state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
-        max_nodes, revise, remember = content["options"]
+        options = content["options"]
+        max_nodes, revise, remember, repeats = options if len(options) > 3 else (*options, 1)  # files of before had three
         whole = type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
+        whole = whole and type(repeats) is int and 1 <= repeats <= 1000
         if not (whole and 0 <= content["seed"] < 1 << 64 and type(revise) is type(remember) is bool):
             raise ValueError("options that no stream has")
         rebuild(
             {
                 "model": decode(content["model"], arrays, CLASSES),
-                "options": (max_nodes, revise, remember),
+                "options": (max_nodes, revise, remember, repeats),
                 "seed": content["seed"],
                 "times": (arrays.get("times.names"), arrays.get("times.q")),
                 "rows": _rows(content["rows"], arrays),

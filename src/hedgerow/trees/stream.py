@@ -61,6 +61,10 @@ class TreeStream:
         Look at old rows again as new ones come.
     remember : bool
         Keep track of every row ever seen (4 bytes each), so that `labels` can be asked for.
+    repeats : int
+        Put every batch in so many times, in random orders, from the same trees as they were before it, with u and the
+        hyper-parameters drawn anew in between; the outcome of highest log joint stays (Lee & Choi 2014, algorithm 3, whose past
+        is fixed: `revise=False`). Costs so many times as much, and a copy of the nodes held each.
     seed : int, optional
         Decides the order within batches, u and the hyper-parameters.
 
@@ -82,6 +86,7 @@ class TreeStream:
         max_nodes: int | None = None,
         revise: bool = True,
         remember: bool = True,
+        repeats: int = 1,
         seed: int | None = None,
     ) -> None:
         """Check the options; the first batch starts the trees."""
@@ -91,10 +96,11 @@ class TreeStream:
         require(good, owner, "max_nodes", max_nodes, "be a whole number from 1,000 up, or None")
         for name, flag in (("revise", revise), ("remember", remember)):
             require(isinstance(flag, bool), owner, name, flag, "be True or False")
+        require(_is_whole(repeats) and 1 <= repeats <= 1000, owner, "repeats", repeats, "be a whole number from 1 to 1,000")
         good = seed is None or (_is_whole(seed) and seed >= 0)
         require(good, owner, "seed", seed, "be a whole number from 0 up, or None")
         self._model = model
-        self._options = (int(max_nodes or 0), revise, remember)
+        self._options = (int(max_nodes or 0), revise, remember, int(repeats))
         self._seed = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         self._core: _core.TreeStream | None = None
         self._rows = RowStore()
@@ -256,7 +262,7 @@ class TreeStream:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Rebuild the stream; the core checks that the parts fit."""
-        self._model, self._options, self._seed = state["model"], tuple(state["options"]), state["seed"]
+        self._model, self._options, self._seed = state["model"], (*state["options"], 1)[:4], state["seed"]
         self._times = _Times(*state["times"])
         self._times.check(self._model.prior)
         self._rows = RowStore()
