@@ -133,11 +133,13 @@ class TreeBuilder:
     def bhc(self) -> None:
         """Greedy build from scratch."""
 
-    def ibhc(self, repair: str = 'reinsert', insert: str = 'seq', balance: bool = True, order: NDArray[numpy.int32] | None = None) -> None:
-        """One incremental pass from scratch."""
+    def ibhc(self, repair: str = 'reinsert', insert: str = 'seq', balance: bool = True, order: NDArray[numpy.int32] | None = None, u: bool = False, hyper: bool = False) -> None:
+        """
+        One incremental pass from scratch, drawing u and the hyper-parameters on the way if asked to.
+        """
 
-    def revise(self, repair: str = 'reinsert') -> None:
-        """Every row out and in again."""
+    def revise(self, repair: str = 'reinsert', thorough: bool = True) -> None:
+        """Every row out and in again, or only those that belong elsewhere."""
 
     def join_roots(self) -> None:
         """Joins the roots into one tree."""
@@ -166,10 +168,10 @@ class TreeBuilder:
 class TreeStream:
     """A forest that rows keep coming to."""
 
-    def __init__(self, likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None = None, max_nodes: int = 0, revise: bool = True, remember: bool = True, seed: int = 0) -> None: ...
+    def __init__(self, likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None = None, max_nodes: int = 0, revise: bool = True, remember: bool = True, repeats: int = 1, seed: int = 0) -> None: ...
 
     @staticmethod
-    def from_state(likelihood: Likelihood, prior: Prior, max_nodes: int, revise: bool, remember: bool, state: dict[str, Any]) -> TreeStream: ...
+    def from_state(likelihood: Likelihood, prior: Prior, max_nodes: int, revise: bool, remember: bool, repeats: int, state: dict[str, Any]) -> TreeStream: ...
 
     def add(self, batch: Likelihood, groups: NDArray[numpy.int32] | None = None) -> None:
         """Puts the rows of a bound likelihood into the forest."""
