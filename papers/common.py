@@ -251,4 +251,5 @@ def save_figure(figure: Any, out: Path, name: str) -> None:
 
 def note(ax: Any, words: str) -> None:
     """Small grey words in the lower right corner of a panel."""
-    ax.text(0.98, 0.03, words, transform=ax.transAxes, ha="right", va="bottom", fontsize=7.5, color=MUTED)
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
+    ax.text(0.98, 0.03, words, transform=ax.transAxes, ha="right", va="bottom", fontsize=7.5, color=MUTED, bbox=behind)

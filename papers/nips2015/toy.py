@@ -84,7 +84,7 @@ def main(size: Size, out: Path, seeds: int | None = None) -> Record:
                 _run(runs, data, prior, method, found, seed, settings.seconds, warmup, after) for seed in range(count)
             ]
             result["samplers"].setdefault(prior, {})[method] = summarize(records)
-            traces.setdefault(prior, {})[method] = [record["trace"] for record in records]
+            traces.setdefault(prior, {})[method] = [_line(record) for record in records]
     for letter, values in (("G", settings.varied_g), ("D", settings.varied_d)):
         say(f"toy, DP: tgMCMC with varying {letter}")
         for value in values:
@@ -94,7 +94,7 @@ def main(size: Size, out: Path, seeds: int | None = None) -> Record:
                 for seed in range(settings.vary_seeds)
             ]
             result["vary"].setdefault(letter, {})[str(value)] = summarize(records)
-            traces.setdefault(letter, {})[str(value)] = [record["trace"] for record in records]
+            traces.setdefault(letter, {})[str(value)] = [_line(record) for record in records]
     result["their_prior"] = _their_prior(runs, data, settings)
     result["traces"] = traces
     common.write_json(out / "toy.json", result)
@@ -121,6 +121,11 @@ def _run(
         return run_chain(model, data.X, found, labels, seed, seconds, warmup=warmup, bound=bound, best_after=after, target=target)
 
     return runs.get(f"{prior}_{method}_{seed}", settings, make)
+
+
+def _line(record: Record) -> Record:
+    """What the figure draws of a run."""
+    return {name: record["trace"][name] for name in ("seconds", "log_joint")}
 
 
 def _their_prior(runs: Runs, data: Set, settings: Settings) -> Record:

@@ -33,12 +33,12 @@ def draw(result: Record, data: Set, out: Path) -> None:
         _traces(ax, lines)
         logs = (result["authors_logs"] or {}).get(prior, {})
         for method, cell in logs.items():
-            grid = np.geomspace(0.02, 10.0, 60)
+            grid = np.geomspace(0.02, 10.0, 40)
             ax.plot(grid, best_over_time(cell["traces"], grid).mean(axis=0), color=COLORS[method], linewidth=1.0, linestyle=":")
         ax.set_title(f"log joint, {prior}")
         if logs:
             note(ax, "dotted: the authors' logs")
-    axes[0, 1].legend(frameon=False, fontsize=8, loc="upper left")
+    axes[0, 1].legend(frameon=False, fontsize=8, loc="center left")
     for ax, letter in ((axes[1, 0], "G"), (axes[1, 1], "D")):
         cells = result["traces"][letter]
         shades = mix_colors(np.linspace(0, 1, len(cells)), SHADES)
@@ -54,7 +54,7 @@ def _traces(ax: Any, lines: dict[str, tuple[list[Record], Any]], band: bool = Tr
     top = LOWEST
     for name, (traces, color) in lines.items():
         first, last = min(t["seconds"][0] for t in traces), min(t["seconds"][-1] for t in traces)
-        grid = np.geomspace(first, last, 70)
+        grid = np.geomspace(first, last, 50)
         values = best_over_time(traces, grid)
         if band:
             ax.fill_between(grid, values.min(axis=0), values.max(axis=0), color=color, alpha=0.15, linewidth=0)
