@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from hedgerow import data
 from hedgerow.errors import ParameterError
 from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClusterer, IncrementalBHC
-from hedgerow.estimators.defaults import default_likelihood
+from hedgerow.estimators.defaults import default_draws, default_likelihood
 from hedgerow.kernels import Gibbs
 from hedgerow.likelihoods import Categorical, GaussianDiagonal, GaussianWishart, Multinomial, Product
 from hedgerow.priors import DP, NGG, MixedNRM
@@ -338,3 +338,18 @@ def test_times_reach_the_prior():
     assert BayesianHierarchicalClustering(prior=prior, random_state=0).fit(toy.X, times=toy.times).n_clusters_ >= 1
     with pytest.raises(ParameterError, match="times must be given"):
         online.partial_fit(toy.X[:5])
+
+
+def test_runs_are_as_long_as_the_data_allow():
+    lengths = [default_draws(X) for X in (np.zeros((150, 4)), np.zeros((5_000, 3)), np.zeros((100_000, 2)), sparse.eye_array(30_000))]
+    assert lengths == [2_000, 1_000, 250, 500]
+    found = HedgerowClusterer(chains=1, random_state=0).fit(np.arange(12.0).reshape(-1, 1))
+    assert (found.posterior_.run["draws"], found.posterior_.run["warmup"]) == (2_000, 500)
+
+
+def test_progress_on_request(capsys):
+    X = np.arange(12.0).reshape(-1, 1)
+    HedgerowClusterer(**QUICK).fit(X)
+    assert capsys.readouterr().err == ""
+    HedgerowClusterer(**QUICK, verbose=True).fit(X)
+    assert "80/80" in capsys.readouterr().err

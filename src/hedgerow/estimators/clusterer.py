@@ -25,7 +25,7 @@ from hedgerow.summaries.distances import Loss
 
 __all__ = ["HedgerowClusterer"]
 
-FAR_APART = 1.2  # R-hat of the log joint from which labels of another seed may well differ
+FAR_APART = 1.1  # R-hat of the log joint from which labels of another seed may well differ
 PREDICTION_DRAWS = 200
 
 
@@ -49,7 +49,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     loss : "vi", "binder" or "omari", default "vi"
         What the labels minimise in expectation.
     draws, warmup : int, default by the size of X
-        As for `sample`: 1,000 and 500 up to 15,000 entries (rows x columns), then fewer in proportion, but no fewer than 250
+        As for `sample`: 2,000 and 500 up to 7,500 entries (rows x columns), then fewer in proportion, but no fewer than 250
         and 250. Memory: chains x draws x rows x 4 bytes.
     chains : int, default 4
         Independent chains, run in parallel.
@@ -127,7 +127,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             data,
             kernel=self.kernel,
             draws=length if self.draws is None else self.draws,
-            warmup=max(250, length // 2) if self.warmup is None else self.warmup,
+            warmup=min(500, length) if self.warmup is None else self.warmup,
             chains=self.chains,
             seed=read_seed(self.random_state, owner),
             times=repeat_times(times, rows, n, owner),
