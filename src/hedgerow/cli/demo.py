@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     X, truth, _ = ring13(seed=0)
     say("1,300 points in the plane: twelve long clusters on a ring, one in the middle. Nobody tells the sampler that.")
     model = Mixture(NGG(alpha=Gamma(1, 1), sigma=Beta(1, 3)), GaussianWishart())
-    post = sample(model, X, draws=300, warmup=200, chains=4, seed=arguments.seed)
+    post = sample(model, X, draws=800, warmup=200, chains=4, seed=arguments.seed)
     found = post.point_estimate()
     say()
     tell_findings(post)

@@ -57,7 +57,7 @@ def add(commands: Any) -> None:
     group.add_argument("--chains", type=int, metavar="N", default=4, help="independent chains (default: %(default)s)")
     group.add_argument("--thin", type=int, metavar="N", default=1, help="keep every thin-th iteration (default: %(default)s)")
     group.add_argument("--seed", type=int, metavar="N", help="decides every draw (default: a new one, kept in the run record)")
-    group.add_argument("--init", default="sequential", help="first partition: sequential, one or singletons (default: %(default)s)")
+    group.add_argument("--init", default="sequential", help="sequential, ibhc, rough, one or singletons (default: %(default)s)")
     group.add_argument("--kernel", metavar="CALL", help="how chains move, e.g. 'cycle(Gibbs(), SplitMerge())'")
     group.add_argument("--loss", choices=LOSSES, default="vi", help="what the labels minimise (default: %(default)s)")
     group.add_argument(
