@@ -36,7 +36,6 @@ from hedgerow.errors import MissingExtraError, ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = 1 << 30  # bytes beyond what the parent has
-SECONDS = 20
 CHUNK = int(os.environ.get("HEDGEROW_FUZZ_CHUNK", "250"))  # cases a child; 1 tells which of them spoiled the memory
 
 
@@ -46,6 +45,7 @@ def main() -> int:
     parser.add_argument("--target", action="append", choices=sorted(TARGETS), help="only this one (may be repeated)")
     parser.add_argument("--minutes", type=float, default=1.0, help="for each target (default: %(default)s)")
     parser.add_argument("--cases", type=int, help="so many cases of each target instead")
+    parser.add_argument("--seconds", type=int, default=20, help="for one case (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="the number of one case, run in this process")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "fuzz", help="where findings go (default: %(default)s)")
@@ -100,7 +100,7 @@ def search(name: str, seeds: Path, work: Path, options: argparse.Namespace) -> i
         if status:
             findings += 1
             how = os.waitstatus_to_exitcode(status)
-            what = {-signal.SIGALRM: f"no answer in {SECONDS} s"}.get(how, f"signal {-how}" if how < 0 else "an exception")
+            what = {-signal.SIGALRM: f"no answer in {options.seconds} s"}.get(how, f"signal {-how}" if how < 0 else "an exception")
             keep(name, at, work, what, options)
         first = at + 1 if status else last
     rate = (used + refused) / max(time.monotonic() - begin, 1e-9)
@@ -126,7 +126,7 @@ def work_off(
         except (ValueError, TypeError, OverflowError, KeyError, IndexError, RuntimeError):  # cannot be made: a date of text
             continue
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(SECONDS)
+        signal.alarm(options.seconds)
         try:
             counts[refused_or_used(name, path)] += 1
         except BaseException:

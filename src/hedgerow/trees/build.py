@@ -170,7 +170,8 @@ def _builder(
 
 def _forest(builder: _core.TreeBuilder) -> Forest:
     arrays, state = builder.arrays(), builder.state()
-    values = {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
+    with np.errstate(over="ignore"):  # a u beyond what a float can hold is infinite
+        values = {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
     return Forest(**{name: arrays[name] for name in _ARRAYS}, log_front=float(builder.log_front()), values=values)
 
 

@@ -207,7 +207,8 @@ class TreeStream:
     def values(self) -> dict[str, Any]:
         """U and the hyper-parameters now."""
         state = self._started().measure()
-        return {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
+        with np.errstate(over="ignore"):  # a u beyond what a float can hold is infinite
+            return {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
 
     def predict_log_weights(self, X: Any, times: Any = None) -> FloatArray:
         """log[weight x density] of new rows, (n, K + 1): a column for each of `cluster_ids`, the last for a new cluster.
