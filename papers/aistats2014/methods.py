@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import hedgerow as hr
 from hedgerow.sampling import Chain
-from hedgerow.trees import TreeStream
+from hedgerow.trees import TreeStream, guide
 from papers.aistats2014.generator import Points
 from papers.common import Record
 
@@ -46,11 +46,14 @@ def ibhc(points: Points, passes: int, seed: int) -> Record:
     return _record(points, forest.labels, best, spent, seen, seed)
 
 
-def online(points: Points, seed: int) -> Record:
-    """Time step by time step, as the paper's algorithm 3 goes: one batch each, nothing known of those to come."""
+def online(points: Points, repeats: int, revise: bool, seed: int) -> Record:
+    """Time step by time step, nothing known of those to come, every batch put in `repeats` times and the best outcome kept.
+
+    Without `revise` the past is fixed, which is the paper's algorithm 3; with it old rows are looked at again.
+    """
     model, X, times = model_of(points), points.X, points.times
     assert times is not None
-    trees = TreeStream(model, seed=seed)
+    trees = TreeStream(model, repeats=repeats, revise=revise, seed=seed)
     seen: list[tuple[float, float]] = []
     spent = 0.0
     for step in np.unique(times):
@@ -64,12 +67,34 @@ def online(points: Points, seed: int) -> Record:
     return _record(points, trees.labels, seen[-1][1], spent, seen, seed)
 
 
-def chain(points: Points, kernel: hr.Kernel, iterations: int, warmup: int, seed: int, start: str) -> Record:
-    """A sampler for so many iterations, `start` being "one" (cluster) or "sequential"."""
+def gibbs(points: Points, iterations: int, seed: int) -> Record:
+    """The paper's baseline, which draws the basis measure of every cluster, from one cluster."""
+    return _chain(points, hr.Gibbs(collapse=False), iterations, 0, seed, np.zeros(len(points.X), np.int32), time.process_time())
+
+
+def tree_guided(points: Points, iterations: int, warmup: int, seed: int) -> Record:
+    """The exact tree-guided sampler from the partition of five passes of IBHC, along guides grown at the values found there.
+
+    Says also where it goes from that partition, which IBHC chose for its log joint: draws of the posterior lie below it.
+    """
+    before = time.process_time()
+    model, X, times = model_of(points), points.X, points.times
+    forest = hr.ibhc(model, X, passes=5, times=times, seed=seed)
+    u, sigma = forest.values["u"], float(forest.values["sigma"])
+    base = hr.NGG(float(np.mean(forest.values["alpha"])), sigma, 1e-3)
+    fixed = hr.Mixture(base if times is None else hr.MixedNRM(base, basis=range(2, 16, 2), decay=0.2), model.likelihood)
+    grown = [guide(fixed, X, times=times, seed=2 * seed + i, u=u if times is not None else float(np.ravel(u)[0])) for i in (0, 1)]
+    kernel = hr.TreeGuided(guide=[tree.to_linkage() for tree in grown])
+    record = _chain(points, kernel, iterations, warmup, seed, forest.labels, before)
+    return record | {"start_log_joint": settled(points, forest.labels, seed)}
+
+
+def _chain(
+    points: Points, kernel: hr.Kernel, iterations: int, warmup: int, seed: int, labels: Labels, before: float
+) -> Record:
+    """A sampler for so many iterations; `before` is when its clock began."""
     model, X = model_of(points), points.X
     bound = model.likelihood.bind(X)
-    before = time.process_time()
-    labels = np.zeros(len(X), np.int32) if start == "one" else None
     mover = Chain(model, X, kernel, labels=labels, seed=seed, times=points.times, bound=bound)
     best, best_labels = -np.inf, np.zeros(len(X), np.int32)
     seen: list[tuple[float, float]] = []
@@ -87,7 +112,9 @@ def chain(points: Points, kernel: hr.Kernel, iterations: int, warmup: int, seed:
         seen.append((time.process_time() - before, value))
         if value > best:
             best, best_labels = value, found
-    return _record(points, best_labels, best, time.process_time() - before, seen, seed) | {"iterations": iterations}
+    spent = time.process_time() - before
+    late = float(np.mean([value for _, value in seen[len(seen) // 2 :]]))
+    return _record(points, best_labels, best, spent, seen, seed) | {"iterations": iterations, "late_log_joint": late}
 
 
 def particles(points: Points, count: int, seed: int) -> Record:

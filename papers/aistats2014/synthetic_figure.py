@@ -65,7 +65,7 @@ def _traces(ax: Any, part: Record) -> None:
         if not trace["seconds"]:
             continue
         word = method.split()[0]
-        style = "--" if method.endswith("online") else "-"
+        style = {"revising": "--", "at once": ":"}.get(method.removeprefix(word).strip(), "-")
         at = np.maximum(trace["seconds"], 1e-3)
         ax.plot(at, trace["log_joint"], color=COLORS[word], linewidth=1.6, linestyle=style, label=method)
         ends.append(trace["log_joint"][-1])

@@ -71,7 +71,16 @@ def test_six_columns(experiment, sets, tmp_path):
 def test_synthetic(tmp_path):
     result = run("aistats2014", "synthetic", tmp_path)
     moving = result["sets"]["moving"]
-    assert list(moving["methods"]) == ["IBHC", "Gibbs", "SMC", "TreeGuided", "IBHC online"]
-    assert len(moving["traces"]["IBHC online"]["seconds"]) == 15
+    assert list(moving["methods"]) == ["IBHC", "Gibbs", "SMC", "TreeGuided", "IBHC revising", "IBHC at once"]
+    assert len(moving["traces"]["IBHC"]["seconds"]) == 15
     assert (tmp_path / "synthetic_times.svg").exists()
     assert ("figure" in result["sets"]) == (DATA / "ibhc2014_fig3_points.npz").exists()
+
+
+def test_the_report_is_that_of_the_results(tmp_path):
+    out = tmp_path / "REPORT.md"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "papers.report", "--out", str(out)], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert out.read_text(encoding="utf-8") == (ROOT / "papers" / "REPORT.md").read_text(encoding="utf-8"), "run python -m papers.report"
