@@ -41,7 +41,7 @@ def random_case(n, seed):
 def test_every_join_costs_what_the_formula_says_and_was_mutually_the_cheapest(seed, edges):
     n, beta = 9, 0.5
     counts, pairs = random_case(n, seed)
-    tree = join_at_borders(counts, beta, borders(pairs), edges)
+    tree = join_at_borders([counts], beta, borders(pairs), edges)
     assert len(tree.left) == n - 1
     members = {k: [k] for k in range(n)}
 
@@ -68,22 +68,22 @@ def test_alike_and_without_an_edge_first_and_only_what_touches():
     counts[:, 5] = [9000, 5000, 9000, 9000]
     counts[:, 6] = [0, 4000, 3000, 0]
     blurred = borders([(0, 1, 10, 10.0), (1, 2, 10, 200.0), (2, 3, 10, 200.0)])
-    assert join_at_borders(counts, 0.5, blurred, 1.0).cut(3).tolist() == [0, 0, 1, 2]
-    assert join_at_borders(counts, 0.5, blurred, 0.0).cut(3).tolist() != [0, 0, 1, 2]
-    assert join_at_borders(counts, 0.5, borders([(0, 1, 1, 1.0), (2, 3, 1, 1.0)]), 0.5).fewest == 2
+    assert join_at_borders([counts], 0.5, blurred, 1.0).cut(3).tolist() == [0, 0, 1, 2]
+    assert join_at_borders([counts], 0.5, blurred, 0.0).cut(3).tolist() != [0, 0, 1, 2]
+    assert join_at_borders([counts], 0.5, borders([(0, 1, 1, 1.0), (2, 3, 1, 1.0)]), 0.5).fewest == 2
 
 
 def test_ties_end():
     n = 40
     counts = np.full((n, BINS), 3)
     chain = borders([(k, (k + 1) % n, 2, 0.0) for k in range(n)])
-    tree = join_at_borders(counts, 0.5, chain, 0.5)
+    tree = join_at_borders([counts], 0.5, chain, 0.5)
     assert (tree.fewest, len(tree.left)) == (1, n - 1)
 
 
 def test_one_segment_and_none_that_touch():
-    assert join_at_borders(np.full((1, BINS), 4), 0.5, Borders(), 0.5).cut(1).tolist() == [0]
-    assert join_at_borders(np.full((3, BINS), 4), 0.5, Borders(), 0.5).fewest == 3
+    assert join_at_borders([np.full((1, BINS), 4)], 0.5, Borders(), 0.5).cut(1).tolist() == [0]
+    assert join_at_borders([np.full((3, BINS), 4)], 0.5, Borders(), 0.5).fewest == 3
 
 
 def test_borders_sum_like_pairs_and_stay_short():

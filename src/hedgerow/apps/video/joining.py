@@ -19,6 +19,7 @@ this takes some forty rounds of array arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,8 +35,10 @@ __all__ = ["Borders", "JoinSettings", "join_at_borders"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-#: Pairs whose marginals are computed together: bounds the memory.
-_BLOCK = 20_000
+#: Pairs whose marginals are computed together: few enough to stay in the processor's cache.
+_BLOCK = 2_000
+#: Pairs that may wait before like ones are summed up.
+_WAITING = 20_000
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Borders:
         self.high = np.concatenate([self.high, np.maximum(a, b)])
         self.faces = np.concatenate([self.faces, faces[apart]])
         self.contrast = np.concatenate([self.contrast, contrast[apart]])
-        if len(self.low) > 2 * self._tidy + _BLOCK:
+        if len(self.low) > 2 * self._tidy + _WAITING:
             self.tidy()
 
     def tidy(self) -> Borders:
@@ -102,10 +105,11 @@ class Borders:
         return sparse.coo_array((np.ones(len(pairs[0]), np.int8), pairs), shape=(n, n)).tocsr()
 
 
-def join_at_borders(histograms: npt.NDArray[np.number], beta: float, borders: Borders, edges: float) -> Hierarchy:
-    """The hierarchy of segments with these histograms (n, bins); `edges` is the w above."""
-    n = len(histograms)
-    sums, marginals = histograms.astype(np.float64), _log_marginals(histograms, beta)
+def join_at_borders(histograms: Sequence[npt.NDArray[np.number]], beta: float, borders: Borders, edges: float) -> Hierarchy:
+    """The hierarchy of n segments with these histograms, each (n, bins), laid side by side; `edges` is the w above."""
+    sums = np.concatenate(histograms, axis=1, dtype=np.float64)
+    n = len(sums)
+    marginals = np.concatenate([_log_marginals(sums[k : k + _BLOCK], beta) for k in range(0, n, _BLOCK)])
     node = np.arange(n)  # the number of the node that a segment's row stands for now
     left, right = [np.full(n, -1)], [np.full(n, -1)]
     heights, made = [np.full(n, -np.inf)], n

@@ -145,8 +145,8 @@ class Segmenter:
         """The tree over all segments so far: by the model alone, or by surroundings and edges too, which count as `joins` says."""
         if joins is None:
             return join_segments(self.model, self.sums.counts, self._borders.touching(self.n_segments))
-        histograms = np.concatenate([self.sums.counts, joins.surroundings * self._surroundings], axis=1)
-        return join_at_borders(histograms, self.beta, self._borders, joins.edges)
+        around = self._surroundings * np.float32(joins.surroundings)
+        return join_at_borders([self.sums.counts, around], self.beta, self._borders, joins.edges)
 
     def _connect(self, pieces: Supervoxels) -> tuple[Ints, _Pairs]:
         """The earlier segments that reach the chunk, and which rows touch: those segments first, then supervoxels."""
