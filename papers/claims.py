@@ -300,8 +300,9 @@ def synthetic_claims(result: Record) -> list[str]:
                 ours["settled_log_joint"]["mean"] >= top - 5,
                 f"{name}: TreeGuided finds the best partition or an equal one: {ranking(cells, 'settled_log_joint', digits=0)[1]}.",
                 "IBHC looks for one partition of high log joint and gives every doubtful point to its likeliest cluster; draws of the "
-                f"posterior do not. Started at IBHC's partition ({mean_sd(ours['start_log_joint'], 0)}) the exact sampler leaves it for "
-                f"{mean_sd(ours['late_log_joint'], 0)} in its second half; Gibbs is at {mean_sd(cells['Gibbs']['late_log_joint'], 0)} then.",
+                f"posterior do not. Started at IBHC's partition ({mean_sd(ours['start_log_joint'], 0)}) the exact sampler leaves it "
+                f"for {mean_sd(ours['late_log_joint'], 0)} in its second half; Gibbs is at "
+                f"{mean_sd(cells['Gibbs']['late_log_joint'], 0)} then.",
             )
         )
         given = ", ".join(
