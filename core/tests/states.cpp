@@ -1,0 +1,238 @@
+// Kernels and streams put down and taken up again go on alike; states that nobody wrote are refused or harmless, which the
+// sanitizers watch.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hedgerow/kernels/combine.hpp"
+#include "hedgerow/kernels/gibbs.hpp"
+#include "hedgerow/kernels/published.hpp"
+#include "hedgerow/kernels/slice.hpp"
+#include "hedgerow/kernels/split_merge.hpp"
+#include "hedgerow/kernels/tree_guided.hpp"
+#include "hedgerow/likelihoods/gaussian_diagonal.hpp"
+#include "hedgerow/likelihoods/gaussian_wishart.hpp"
+#include "hedgerow/stream.hpp"
+
+using namespace hedgerow;
+
+int states_tests();
+
+namespace {
+
+int failures = 0;
+
+void expect(bool ok, const std::string& what, double value) {
+  std::printf("%s  %s (%.3g)\n", ok ? "ok  " : "FAIL", what.c_str(), value);
+  failures += !ok;
+}
+
+std::vector<double> rows(int n, int d, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<double> x(static_cast<std::size_t>(n) * d);
+  for (int i = 0; i < n; ++i) {
+    const double centre = 6.0 * rng.index(4);
+    for (int j = 0; j < d; ++j) x[static_cast<std::size_t>(i) * d + j] = centre + rng.normal();
+  }
+  return x;
+}
+
+std::shared_ptr<GaussianWishart> wishart(const std::vector<double>& x, int d) {
+  std::vector<double> mean(d, 0.0), psi(d * d, 0.0);
+  for (int i = 0; i < d; ++i) psi[i * d + i] = 1.0;
+  return std::make_shared<GaussianWishart>(x.data(), static_cast<int>(x.size()) / d, d, mean.data(), 0.1, d + 6.0, psi.data());
+}
+
+std::shared_ptr<GaussianDiagonal> diagonal(const std::vector<double>& x, int d) {
+  const std::vector<double> mean(d, 0.0), one(d, 1.0);
+  return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(x.size()) / d, d, mean.data(), one.data(), one.data(), one.data());
+}
+
+Prior sampled_prior() {
+  Prior prior;
+  prior.kind = PriorKind::nrm;
+  prior.sigma = 0.3;
+  prior.alpha_law = Law{1.0, 1.0};
+  prior.sigma_law = Law{1.0, 2.0};
+  return prior;
+}
+
+// ---- kernels
+
+std::unique_ptr<Kernel> kernel(int which) {
+  if (which == 0) return std::make_unique<Gibbs>();
+  if (which == 1) return std::make_unique<SplitMerge>(3, 0);
+  if (which == 2) return std::make_unique<TreeGuided>(TreeGuided::Guides{}, 2, 5, TreeGuided::kTuned, 1.0);
+  if (which == 3) return std::make_unique<Published>(3, 2);
+  if (which == 4) return std::make_unique<Slice>();
+  std::vector<Combined::Part> parts;
+  for (int i = 0; i < 4; ++i) parts.push_back({std::to_string(i), kernel(i), 1.0});
+  if (which == 5) return std::make_unique<Cycle>(std::move(parts));
+  return std::make_unique<Mix>(std::move(parts));
+}
+
+Chain chain(const std::shared_ptr<const Likelihood>& likelihood, int which) {
+  return Chain(likelihood, sampled_prior(), kernel(which), std::vector<int>(likelihood->rows(), 0), {}, 7, which);
+}
+
+void put_back(Chain& to, const Chain& from, const Carried& carried) {
+  const Measure& m = from.state.measure;
+  const double log_u = m.log_u(), alpha = m.alpha();
+  to.state.measure.set(&log_u, &alpha, m.sigma(), m.tau(), m.theta());
+  to.state.partition.assign(from.state.partition.labels());
+  to.state.rng.set_state(from.state.rng.state());
+  CarriedReader reader(carried);
+  to.kernel().load(to.state, reader);
+  if (!reader.at_end()) throw std::invalid_argument("more than was written");
+}
+
+void kernels_go_on() {
+  const std::vector<double> x = rows(60, 2, 1);
+  const std::shared_ptr<const Likelihood> likelihood = wishart(x, 2);
+  for (int which = 0; which < 7; ++which) {
+    Chain first = chain(likelihood, which), second = chain(likelihood, which);
+    for (int i = 0; i < 12; ++i) first.warm_up(i / 12.0);
+    for (int i = 0; i < 5; ++i) first.step();
+    Carried carried;
+    first.kernel().save(carried);
+    put_back(second, first, carried);
+    bool same = true;
+    for (int i = 0; i < 10; ++i) {
+      first.step();
+      second.step();
+      same = same && first.state.partition.labels() == second.state.partition.labels() && first.log_joint() == second.log_joint();
+    }
+    expect(same, "kernel " + std::to_string(which) + " goes on where it was put down", static_cast<double>(carried.whole.size()));
+
+    // Numbers changed or cut off: an exception, or a kernel that still runs.
+    Rng rng(which);
+    int refused = 0;
+    const int trials = carried.whole.empty() ? 0 : 150;
+    for (int t = 0; t < trials; ++t) {
+      Carried other = carried;
+      const int at = rng.index(static_cast<int>(other.whole.size()));
+      const int values[] = {-1, 0, 1, 2, 59, 60, 61, 119, 2147483647, -2147483647 - 1};
+      if (t % 5 == 0) other.whole.resize(at);
+      else other.whole[at] = values[rng.index(10)];
+      if (!other.real.empty() && t % 3 == 0) other.real[rng.index(static_cast<int>(other.real.size()))] = t % 2 ? std::nan("") : -1e300;
+      Chain third = chain(likelihood, which);
+      try {
+        put_back(third, first, other);
+        third.step();
+      } catch (const std::invalid_argument&) {
+        ++refused;
+      }
+    }
+    if (trials) expect(refused > 0, "numbers that kernel " + std::to_string(which) + " did not write are refused or harmless", refused);
+  }
+}
+
+// ---- streams
+
+struct Fed {
+  std::unique_ptr<Stream> stream;
+  std::vector<double> x;
+};
+
+Fed fed(int d, int batches, int size, bool gaussian, StreamOptions options) {
+  Fed out;
+  for (int b = 0; b < batches; ++b) {
+    const std::vector<double> more = rows(size, d, 100 + b);
+    std::shared_ptr<Likelihood> batch;
+    if (gaussian) batch = wishart(more, d);
+    else batch = diagonal(more, d);
+    if (!out.stream) out.stream = std::make_unique<Stream>(batch, sampled_prior(), std::vector<int>{}, options, 3);
+    else out.stream->add(*batch, {});
+    out.x.resize(static_cast<std::size_t>(out.stream->likelihood().rows()) * d);
+    for (int i = 0; i < size; ++i)  // rows that were folded are used again
+      std::copy_n(&more[static_cast<std::size_t>(i) * d], d, &out.x[static_cast<std::size_t>(out.stream->batch_rows()[i]) * d]);
+  }
+  return out;
+}
+
+std::shared_ptr<Likelihood> likelihood_of(const std::vector<double>& x, int d, bool gaussian) {
+  if (gaussian) return wishart(x, d);
+  return diagonal(x, d);
+}
+
+std::vector<std::int32_t> labels_of(const Stream& stream) {
+  std::vector<std::int32_t> out(stream.seen());
+  stream.labels(0, stream.seen(), out.data());
+  return out;
+}
+
+void streams_go_on(bool gaussian) {
+  const int d = 2, size = 40;
+  Fed one = fed(d, 6, size, gaussian, StreamOptions{});
+  const StreamState state = one.stream->state();
+  Stream two(likelihood_of(one.x, d, gaussian), sampled_prior(), StreamOptions{}, state);
+  bool same = true;
+  for (int b = 0; b < 6; ++b) {
+    const std::vector<double> more = rows(size, d, 200 + b);
+    const auto batch = likelihood_of(more, d, gaussian);
+    one.stream->add(*batch, {});
+    two.add(*batch, {});
+    same = same && labels_of(*one.stream) == labels_of(two) && one.stream->events().size() == two.events().size();
+  }
+  expect(same && one.stream->forest().log_joint() == two.forest().log_joint(), "a stream goes on where it was put down", one.stream->forest().roots());
+}
+
+// One number of one array changed, an array cut or made longer: refused, or a stream that can be used.
+void hostile_streams(int max_nodes, int batches) {
+  const int d = 1, size = 60;
+  Fed one = fed(d, batches, size, false, StreamOptions{max_nodes, true, true});
+  const StreamState state = one.stream->state();
+  const int held = one.stream->likelihood().rows();
+  Rng rng(5);
+  int refused = 0, used = 0;
+  for (int t = 0; t < 400; ++t) {
+    StreamState s = state;
+    std::vector<std::int32_t>* whole[] = {&s.left, &s.right, &s.size, &s.free_nodes, &s.roots, &s.tags, &s.groups, &s.group_sizes, &s.compared,
+                                          &s.row_point, &s.free_rows, &s.doubtful, &s.home, &s.folds, &s.fold_node, &s.event_kind,
+                                          &s.event_cluster, &s.event_other, &s.event_size};
+    std::vector<double>* real[] = {&s.log_like, &s.slack, &s.packed, &s.log_u, &s.alpha};
+    const int values[] = {-1, 0, 1, 2, 3, held, held - 1, 2147483647, -2147483647 - 1, static_cast<int>(state.left.size())};
+    const double reals[] = {0.0, -1.0, 1e300, -1e300, std::nan(""), HUGE_VAL};
+    if (t % 4 != 3) {
+      auto& v = *whole[rng.index(19)];
+      if (v.empty() || t % 7 == 0) v.resize(rng.index(static_cast<int>(v.size()) + 2), 1);
+      else v[rng.index(static_cast<int>(v.size()))] = rng.uniform() < 0.5 ? values[rng.index(10)] : rng.index(static_cast<int>(state.left.size()));
+    } else if (t % 8 == 3) {
+      auto& v = *real[rng.index(5)];
+      if (!v.empty()) v[rng.index(static_cast<int>(v.size()))] = reals[rng.index(6)];
+    } else {
+      (t % 16 == 7 ? s.seen : s.swept_at) = values[rng.index(10)];
+      (t % 32 < 16 ? s.next_id : s.cursor) = values[rng.index(10)];
+      if (t % 5 == 0) s.packed_start[rng.index(static_cast<int>(s.packed_start.size()))] = values[rng.index(10)];
+      if (t % 11 == 0) s.rng = {};
+    }
+    try {
+      Stream two(diagonal(one.x, d), sampled_prior(), StreamOptions{max_nodes, true, true}, s);
+      const std::vector<double> more = rows(20, d, 300 + t);
+      two.add(*diagonal(more, d), {});
+      labels_of(two);
+      std::vector<std::int64_t> points;
+      two.arrays(points);
+      ++used;
+    } catch (const std::invalid_argument&) {
+      ++refused;
+    }
+  }
+  expect(refused > 100, "states of streams that nobody wrote are refused or harmless, refused", refused);
+  expect(used > 0, "used", used);
+}
+
+}  // namespace
+
+int states_tests() {
+  kernels_go_on();
+  streams_go_on(true);
+  streams_go_on(false);
+  hostile_streams(0, 3);
+  hostile_streams(1000, 30);
+  return failures;
+}
