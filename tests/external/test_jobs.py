@@ -205,12 +205,17 @@ def test_a_dask_worker_killed_mid_run(model, X) -> None:
         client.run(lambda: vars(jobs).update(_SEGMENT_SECONDS=0.1, _TIMES_SETUP=0.0))
         pids = list(client.run(os.getpid).values())
         killed: list[int] = []
+        heard: dict[int, list[int]] = {0: [], 1: []}
 
         def kill(update: Any) -> None:
+            heard[update.chain].append(update.done)
             if update.done > 50 and not killed:
                 killed.append(pids[0])
                 os.kill(pids[0], signal.SIGKILL)
 
         post = sample(model, X, **settings, backend="joblib", callbacks=[kill])
     assert killed
+    for done in heard.values():  # no chain began again: what was lost is the segment under way
+        assert len(done) > 2
+        assert done == sorted(set(done))
     assert_same(sample(model, X, **settings), post)
