@@ -216,6 +216,5 @@ def test_a_dask_worker_killed_mid_run(model, X) -> None:
         post = sample(model, X, **settings, backend="joblib", callbacks=[kill])
     assert killed
     for done in heard.values():  # no chain began again: what was lost is the segment under way
-        assert len(done) > 2
         assert done == sorted(set(done))
     assert_same(sample(model, X, **settings), post)
