@@ -297,7 +297,42 @@ void bind_shard(nb::module_& m) {
       }, nb::arg("role"), nb::arg("side"), nb::arg("act"), nb::arg("even"), nb::arg("anchor"), nb::arg("log_share"), nb::arg("numbers"), nb::arg("start"),
          nb::arg("iteration"), nb::arg("scan"), "One scan of split and merge proposals: sides drawn or scored.")
       .def("rename", [](Shard& s, In<std::int32_t, 1> first, In<std::int32_t, 1> second) { s.rename(list_of(first), list_of(second)); },
-           nb::arg("first"), nb::arg("second"));
+           nb::arg("first"), nb::arg("second"))
+      .def("put", [](Shard& s, In<std::int32_t, 1> rows, In<std::int32_t, 1> labels) { s.put(list_of(rows), list_of(labels)); }, nb::arg("rows"),
+           nb::arg("labels"));
+
+  m.def("visit", [](const Likelihood& likelihood, const Measure& measure, In<double, 1> numbers, In<std::int64_t, 1> start, In<std::int64_t, 1> sizes,
+                    In<std::int32_t, 1> labels, std::uint64_t seed) {
+    const std::size_t k = sizes.shape(0);
+    const Packed clusters = packed_of(numbers, start, k);
+    check(static_cast<int>(labels.shape(0)) == likelihood.rows(), "labels must have one entry per row");
+    for (std::size_t i = 0; i < labels.shape(0); ++i) check(labels(i) >= 0 && labels(i) < static_cast<int>(k), "no such cluster");
+    std::vector<std::int64_t> now = list_of(sizes);
+    std::vector<std::int32_t> where = list_of(labels);
+    Packed out;
+    out.start.assign(1, 0);
+    std::int64_t moved;
+    {
+      nb::gil_scoped_release release;
+      auto statistics = likelihood.statistics(Layout::clusters);
+      statistics->reset(static_cast<int>(k) + 3);
+      for (std::size_t c = 0; c < k; ++c)
+        statistics->unpack(static_cast<int>(c), clusters.numbers.data() + clusters.start[c], static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
+      Rng rng(seed);
+      moved = visit(likelihood, *statistics, measure, now, where, rng);
+      for (std::size_t c = 0; c < now.size(); ++c) {
+        if (now[c] > 0) statistics->pack(static_cast<int>(c), out.numbers);
+        out.start.push_back(static_cast<std::int64_t>(out.numbers.size()));
+      }
+    }
+    out.count = now;
+    nb::dict result;
+    put(result, out);
+    result["labels"] = to_array(where);
+    result["moved"] = moved;
+    return result;
+  }, nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"), nb::arg("sizes"), nb::arg("labels"), nb::arg("seed"),
+     "Marginal Gibbs sampling of some rows, given the statistics of all clusters.");
 }
 
 }  // namespace hedgerow::bindings

@@ -2,10 +2,11 @@
 #include "hedgerow/shard.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <unordered_map>
 
-#include "hedgerow/aligned.hpp"
+#include "atom_panel.hpp"
 #include "hedgerow/special.hpp"
 
 namespace hedgerow {
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kMostJumps = 20000000;
 constexpr double kFarBelow = 40.0;  // e^-40 of the best is never drawn
+constexpr double kCut = 4.0;        // slices lie below kCut / b: clusters of four rows or more are always looked at
+constexpr int kListed = 6;          // octaves whose jumps every row may look at: y = bw above 1/64
 enum Purpose : std::uint64_t { kSlice = 1, kChoice, kOctave, kAtom, kReservoir, kBegin, kHalf };
 
 [[noreturn]] void too_many_jumps() {
@@ -134,94 +137,117 @@ void Shard::offer(const double* atom, std::int64_t name, double log_weight, std:
   }
 }
 
-// Jumps that no row sits on, octave by octave, as deep as the lowest slice of this shard.
-void Shard::offer_jumps(const Weights& weights, std::uint64_t iteration, Swept& out) {
+// Jumps that no row sits on, octave by octave, as deep as the lowest slice of this shard. Those of the first octaves go into the
+// list that every row looks through; the many below them are offered to the few rows that lie so low.
+void Shard::draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms, Swept& out) {
   const double log_front = std::log(weights.alpha) + weights.sigma * weights.log_rate - lgamma(1.0 - weights.sigma);
-  const Address octaves(seed_, iteration, kOctave);
-  const auto rng_of = [&](int number) { return Rng(octaves.word(static_cast<std::uint64_t>(number))); };
-  std::vector<double> head;
-  Octave above(log_front, weights.sigma, 0, rng_of(0));
-  for (double y = above.next(); y < kInf; y = above.next()) {
-    head.push_back(std::log(y));
-    if (++out.jumps > kMostJumps) too_many_jumps();
-  }
-  const double top = (head.empty() ? 0.0 : head.back()) - weights.log_rate;
+  const double deep = -weights.log_rate - kListed * std::log(2.0);
   low_.clear();
-  for (int i = 0; i < rows(); ++i)
-    if (log_slice_[i] < top) low_.push_back({-kInf, -1, i});
-  if (low_.empty()) return;
+  double lowest = kInf;
+  for (int i = 0; i < rows(); ++i) {
+    lowest = std::min(lowest, log_slice_[i]);
+    if (log_slice_[i] < deep) low_.push_back({-kInf, -1, i});
+  }
   std::sort(low_.begin(), low_.end(), [&](const Newcomer& a, const Newcomer& b) {
     return log_slice_[a.row] != log_slice_[b.row] ? log_slice_[a.row] < log_slice_[b.row] : a.row < b.row;
   });
-  const double lowest = log_slice_[low_[0].row];
   statistics_->reset(1);  // slot 0 is empty: atoms come from the base measure
   std::vector<double> atom(statistics_->atom_size());
-  const Address atoms(seed_, iteration, kAtom);
-  const auto meet = [&](int number, std::int64_t index, double log_y) {
-    const double log_weight = log_y - weights.log_rate;
-    if (!(log_weight > lowest)) return;
-    const std::int64_t name = (static_cast<std::int64_t>(number) << 32) | index;
-    Rng rng(atoms.word(static_cast<std::uint64_t>(name)));
-    statistics_->draw_atom(0, rng, atom.data());
-    offer(atom.data(), name, log_weight, iteration);
-  };
-  for (std::size_t j = 0; j < head.size(); ++j) meet(0, static_cast<std::int64_t>(j), head[j]);
-  for (int number = 1; std::log(2.0) * (1 - number) - weights.log_rate > lowest; ++number) {
+  const Address octaves(seed_, iteration, kOctave), atoms(seed_, iteration, kAtom);
+  for (int number = 0; number == 0 || std::log(2.0) * (1 - number) - weights.log_rate > lowest; ++number) {
     if (number > 1000) too_many_jumps();
-    Octave octave(log_front, weights.sigma, number, rng_of(number));
+    Octave octave(log_front, weights.sigma, number, Rng(octaves.word(static_cast<std::uint64_t>(number))));
     std::int64_t index = 0;
     for (double y = octave.next(); y < kInf; y = octave.next()) {
       if (++out.jumps > kMostJumps) too_many_jumps();
-      meet(number, index++, std::log(y));
+      const double log_weight = std::log(y) - weights.log_rate;
+      const std::int64_t name = (static_cast<std::int64_t>(number) << 32) | index++;
+      if (!(log_weight > lowest)) continue;
+      Rng rng(atoms.word(static_cast<std::uint64_t>(name)));
+      statistics_->draw_atom(0, rng, atom.data());
+      if (number > kListed) {
+        offer(atom.data(), name, log_weight, iteration);
+      } else {
+        list.push_back({log_weight, -1, name});
+        list_atoms.insert(list_atoms.end(), atom.begin(), atom.end());
+      }
     }
   }
 }
 
+// Slices lie below min(w, ζ) rather than below w (Kalli, Griffin & Walker 2011, with this choice of ξ): a row of a heavy cluster
+// looks at every atom of weight ζ or more, and moves in proportion to weight times density. ζ = y/b is a multiple of the scale of
+// the jumps, given before any label is drawn.
 Swept Shard::sweep(const Weights& weights, std::uint64_t iteration) {
   const int n = rows(), k = weights.clusters, width = statistics_->atom_size();
+  const double log_cut = std::log(kCut) - weights.log_rate;
   Swept out;
   log_slice_.resize(n);
   const Address slices(seed_, iteration, kSlice), choices(seed_, iteration, kChoice);
   for (int i = 0; i < n; ++i) {
     if (label_[i] >= k) throw std::invalid_argument("a label is beyond the clusters");
-    log_slice_[i] = weights.log_weight[label_[i]] + std::log(slices.open(static_cast<std::uint64_t>(first_row_ + i)));
+    log_slice_[i] = std::min(weights.log_weight[label_[i]], log_cut) + std::log(slices.open(static_cast<std::uint64_t>(first_row_ + i)));
   }
-  offer_jumps(weights, iteration, out);
+  std::vector<Candidate> list;
+  for (int c = 0; c < k; ++c) list.push_back({weights.log_weight[c], c, -1});
+  std::vector<double> loose(weights.atoms, weights.atoms + static_cast<std::size_t>(k) * width);
+  draw_jumps(weights, iteration, list, loose, out);
 
-  std::unordered_map<int, std::size_t> newcomer;  // of a row to which at least one new jump was offered
+  // Heaviest first: a row looks at atoms until they fall below its slice.
+  const int count = static_cast<int>(list.size());
+  std::vector<int> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return list[a].log_weight > list[b].log_weight; });
+  std::vector<double> ceiling(count), excess(count), sorted(static_cast<std::size_t>(count) * width);
+  for (int j = 0; j < count; ++j) {
+    ceiling[j] = std::min(list[order[j]].log_weight, log_cut);
+    excess[j] = std::max(list[order[j]].log_weight - log_cut, 0.0);
+    std::copy_n(loose.begin() + static_cast<std::ptrdiff_t>(order[j]) * width, width, sorted.begin() + static_cast<std::ptrdiff_t>(j) * width);
+  }
+  AtomPanel panel(*likelihood_, *statistics_);
+  panel.load(sorted.data(), excess.data(), count);
+  std::vector<int> position(k);
+  for (int j = 0; j < count; ++j)
+    if (order[j] < k) position[order[j]] = j;
+
+  std::unordered_map<int, std::size_t> newcomer;  // of a row to which at least one deep jump was offered
   for (std::size_t j = 0; j < low_.size(); ++j)
     if (low_[j].name >= 0) newcomer.emplace(low_[j].row, j);
   std::unordered_map<std::int64_t, int> slot;
-  std::vector<double> p(k);
+  const auto label_of = [&](std::int64_t name) {
+    const int at = slot.try_emplace(name, static_cast<int>(slot.size())).first->second;
+    if (at == static_cast<int>(out.new_names.size())) out.new_names.push_back(name);
+    return static_cast<std::int32_t>(k + at);
+  };
+  AlignedVector<double> p(padded(count + 8));
   std::vector<std::int32_t> chosen(n);
+  const int always = static_cast<int>(std::partition_point(ceiling.begin(), ceiling.end(), [&](double c) { return c >= log_cut; }) - ceiling.begin());
   for (int i = 0; i < n; ++i) {
-    const double slice = log_slice_[i];
+    int above = always;
+    while (above < count && ceiling[above] > log_slice_[i]) ++above;
+    panel.log_densities(i, above, position[label_[i]], kFarBelow, p.data());
     double top = -kInf, total = 0.0;
-    for (int c = 0; c < k; ++c) {
-      p[c] = weights.log_weight[c] > slice ? statistics_->log_density(i, weights.atoms + static_cast<std::size_t>(c) * width) : -kInf;
-      top = std::max(top, p[c]);
-    }
+    for (int j = 0; j < above; ++j) top = std::max(top, p[j]);
     const auto met = newcomer.empty() ? newcomer.end() : newcomer.find(i);
     const double fresh = met == newcomer.end() ? -kInf : low_[met->second].log_total;
     top = std::max(top, fresh);
     chosen[i] = label_[i];
     if (top == -kInf) continue;
-    for (int c = 0; c < k; ++c) total += p[c] = p[c] > top - kFarBelow ? std::exp(p[c] - top) : 0.0;
+    for (int j = 0; j < above; ++j) total += p[j] = p[j] > top - kFarBelow ? std::exp(p[j] - top) : 0.0;
     const double mass = total + (fresh == -kInf ? 0.0 : std::exp(fresh - top));
     double left = choices.open(static_cast<std::uint64_t>(first_row_ + i)) * mass;
     if (left > total) {
-      const auto at = slot.try_emplace(low_[met->second].name, static_cast<int>(slot.size())).first->second;
-      if (at == static_cast<int>(out.new_names.size())) out.new_names.push_back(low_[met->second].name);
-      chosen[i] = k + at;
+      chosen[i] = label_of(low_[met->second].name);
       continue;
     }
     int last = -1;
-    for (int c = 0; c < k; ++c) {
-      if (p[c] <= 0.0) continue;
-      last = c;
-      if ((left -= p[c]) <= 0.0) break;
+    for (int j = 0; j < above; ++j) {
+      if (p[j] <= 0.0) continue;
+      last = j;
+      if ((left -= p[j]) <= 0.0) break;
     }
-    chosen[i] = last;
+    const Candidate& taken = list[order[last]];
+    chosen[i] = taken.cluster >= 0 ? taken.cluster : label_of(taken.name);
   }
   for (int i = 0; i < n; ++i) out.moved += chosen[i] != label_[i];
   label_.swap(chosen);
@@ -284,6 +310,71 @@ void Shard::rename(const std::vector<std::int32_t>& first, const std::vector<std
     label_[i] = now;
   }
   side_.clear();
+}
+
+void Shard::put(const std::vector<std::int32_t>& at, const std::vector<std::int32_t>& labels) {
+  if (at.size() != labels.size()) throw std::invalid_argument("every row needs a label");
+  for (std::size_t j = 0; j < at.size(); ++j) {
+    if (at[j] < 0 || at[j] >= rows() || labels[j] < 0) throw std::invalid_argument("no such row or label");
+    label_[at[j]] = labels[j];
+  }
+}
+
+// A row whose leaving would cost the statistics of its cluster their digits stays, and one that would be such a row where it goes
+// does not go: the two rule out the same moves in both directions.
+std::int64_t visit(const Likelihood& likelihood, Statistics& statistics, const Measure& measure, std::vector<std::int64_t>& sizes,
+                   std::vector<std::int32_t>& labels, Rng& rng) {
+  int k = static_cast<int>(sizes.size());
+  AlignedVector<double> p;
+  std::int64_t moved = 0;
+  for (int row = 0; row < likelihood.rows(); ++row) {
+    const int own = labels[row];
+    statistics.reserve(k + 3);
+    const int spare = k + 1, trial = k + 2;
+    p.resize(padded(k + 8));
+    statistics.log_predictive_front(row, k, p.data());
+    double top = -kInf, total = 0.0;
+    for (int c = 0; c < k; ++c) {
+      const std::int64_t m = sizes[c] - (c == own);
+      if (m == 0) {
+        p[c] = -kInf;
+        continue;
+      }
+      if (c == own) p[c] = statistics.log_predictive_without(row, c);
+      top = std::max(top, p[c] += std::log(static_cast<double>(m) - measure.sigma()) + measure.join_shift(0));
+    }
+    top = std::max(top, p[k] = measure.log_new(0) + likelihood.log_single()[row]);
+    for (int c = 0; c <= k; ++c) total += p[c] = std::exp(p[c] - top);
+    const int to = draw_index(rng, p.data(), k + 1, total);
+    if (to == own || (to == k && sizes[own] == 1)) continue;
+    statistics.copy(spare, own);
+    if (sizes[own] == 1) {
+      statistics.clear(own);
+    } else if (!statistics.remove(own, row)) {
+      statistics.copy(own, spare);
+      continue;
+    }
+    if (to == k) {
+      statistics.clear(k);
+    } else {
+      statistics.copy(trial, to);
+      statistics.add(trial, row);
+      if (!statistics.remove(trial, row)) {
+        statistics.copy(own, spare);
+        continue;
+      }
+    }
+    statistics.add(to, row);
+    --sizes[own];
+    if (to == k) {
+      sizes.push_back(0);
+      ++k;
+    }
+    ++sizes[to];
+    labels[row] = to;
+    ++moved;
+  }
+  return moved;
 }
 
 }  // namespace hedgerow

@@ -343,5 +343,12 @@ class Shard:
 
     def rename(self, first: NDArray[numpy.int32], second: NDArray[numpy.int32]) -> None: ...
 
+    def put(self, rows: NDArray[numpy.int32], labels: NDArray[numpy.int32]) -> None: ...
+
+def visit(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], sizes: NDArray[numpy.int64], labels: NDArray[numpy.int32], seed: int) -> dict[str, Any]:
+    """
+    Marginal Gibbs sampling of some rows, given the statistics of all clusters.
+    """
+
 def instruction_set() -> str:
     """The instruction set the hot loops use here."""

@@ -16,7 +16,9 @@ import pytest
 from hedgerow.distributed import Conditional
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.crew import LocalCrew
+from hedgerow.distributed.held import Names
 from hedgerow.distributed.sampler import open_chain
+from hedgerow.distributed.scouts import by_shard, choose_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson
 from hedgerow.mixture import Mixture
@@ -72,7 +74,7 @@ class Sharded:
         _, _, chain = open_chain(crew, model, self.kernel, seed, [labels[part] for part in parts], start)
         chain.update_u, chain.update_hyper = update_u, bool(model.prior.laws())
         if not self.sweeps:
-            stand_still(chain)
+            stand_still(chain, X)
         draws: dict[str, list[Any]] = {"labels": [], "log_joint": [], "u": [], **{name: [] for name in moving}}
         for iteration in range(1, iterations + 1):
             chain.step(iteration)
@@ -87,11 +89,16 @@ class Sharded:
         return KernelDraws(canonical(np.array(draws["labels"])), np.array(draws["u"]), traces, np.array(draws["log_joint"]))
 
 
-def stand_still(chain: Coordinator) -> None:
-    """Sweeps that move nothing: the scouts' labels are all that is taken from them. Every row must be a scout."""
+def stand_still(chain: Coordinator, X: Any) -> None:
+    """Sweeps that move nothing. Every row must be a scout."""
 
-    def sweep(iteration: int) -> None:
-        chain._scout_labels = np.concatenate(chain.labels()).astype(np.int32)
+    def sweep(iteration: int) -> Any:
+        labels = np.concatenate(chain.labels()).astype(np.int32)
+        same = np.arange(chain.n_clusters, dtype=np.int32)
+        chain._names = [Names(same, same, same[:0], same[:0])] * len(chain.crew.sources)
+        chain._scout_labels = labels.copy()
+        rows = choose_rows(len(labels), chain._options.visits, [iteration, chain._seed])
+        return rows, by_shard(rows, chain._first), labels[rows], X[rows]
 
     chain._sweep = sweep  # type: ignore[method-assign]
 
@@ -110,17 +117,18 @@ BUDGET: dict[str, int] = {"replicates": 32, "iterations": 150, "warmup": 40}
 @pytest.mark.parametrize(("prior", "likelihood"), list(cases()))
 def test_exam(prior: str, likelihood: str) -> None:
     family, X = LIKELIHOODS[likelihood]
-    check_kernel(Sharded(Conditional(pairs=3, scans=1)), Mixture(PRIORS[prior], family), X, **BUDGET).raise_if_failed()
+    check_kernel(Sharded(Conditional(pairs=3, visits=2)), Mixture(PRIORS[prior], family), X, **BUDGET).raise_if_failed()
 
 
 @pytest.mark.parametrize(
     "examinee",
     [
-        pytest.param(Sharded(Conditional(pairs=0)), id="sweeps alone"),
-        pytest.param(Sharded(Conditional(pairs=6, scans=2, even_share=0.0), sweeps=False), id="guided pairs alone"),
-        pytest.param(Sharded(Conditional(pairs=6, even_share=1.0), sweeps=False), id="even pairs alone"),
-        pytest.param(Sharded(Conditional(pairs=4, scans=0), cuts=()), id="one shard, no refining scans"),
-        pytest.param(Sharded(Conditional(scouts=4, pairs=4), cuts=(1, 2, 3, 4, 5)), id="few scouts, six shards"),
+        pytest.param(Sharded(Conditional(pairs=0, visits=0)), id="sweeps alone"),
+        pytest.param(Sharded(Conditional(pairs=0, visits=4), sweeps=False), id="visits alone"),
+        pytest.param(Sharded(Conditional(pairs=6, scans=2, even_share=0.0, visits=0), sweeps=False), id="guided pairs alone"),
+        pytest.param(Sharded(Conditional(pairs=6, even_share=1.0, visits=0), sweeps=False), id="even pairs alone"),
+        pytest.param(Sharded(Conditional(pairs=4, scans=0, visits=0), cuts=()), id="one shard, no refining scans"),
+        pytest.param(Sharded(Conditional(scouts=4, pairs=4, visits=2), cuts=(1, 2, 3, 4, 5)), id="few scouts, six shards"),
     ],
 )
 @pytest.mark.parametrize("u", [None, 1.7], ids=["u free", "u fixed"])
@@ -132,7 +140,7 @@ def test_parts(examinee: Sharded, u: float | None) -> None:
 def test_sampled_sigma() -> None:
     """σ kept from the far end, where a slice sampler would have to draw millions of jumps."""
     family, X = LIKELIHOODS["GaussianWishart"]
-    check_kernel(Sharded(Conditional(pairs=3)), Mixture(NGG(Gamma(2, 2), Beta(2, 8)), family), X, **BUDGET).raise_if_failed()
+    check_kernel(Sharded(Conditional(pairs=3, visits=2)), Mixture(NGG(Gamma(2, 2), Beta(2, 8)), family), X, **BUDGET).raise_if_failed()
 
 
 def test_a_planted_error_is_caught() -> None:
@@ -153,5 +161,5 @@ def test_a_planted_error_is_caught() -> None:
                 Coordinator._scan = original  # type: ignore[method-assign]
 
     family, X = LIKELIHOODS["GaussianWishart"]
-    report = check_kernel(Careless(Conditional(pairs=4)), Mixture(PRIORS["NGG"], family), X, **BUDGET)
+    report = check_kernel(Careless(Conditional(pairs=4, visits=0)), Mixture(PRIORS["NGG"], family), X, **BUDGET)
     assert not report.passed

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hedgerow/likelihood.hpp"
+#include "hedgerow/measure.hpp"
 #include "hedgerow/rng.hpp"
 
 namespace hedgerow {
@@ -86,6 +87,8 @@ class Shard {
   Halved halve(const Proposals& proposals, std::uint64_t iteration, std::uint64_t pass);
   // Row labels c become first[c], or second[c] where the row was put on side 1 of a proposal that was remembered.
   void rename(const std::vector<std::int32_t>& first, const std::vector<std::int32_t>& second);
+  // New labels of single rows.
+  void put(const std::vector<std::int32_t>& at, const std::vector<std::int32_t>& labels);
 
  private:
   struct Newcomer {
@@ -93,7 +96,13 @@ class Shard {
     std::int64_t name;
     int row;
   };
-  void offer_jumps(const Weights& weights, std::uint64_t iteration, Swept& out);
+  // An atom that rows may choose: a cluster's, or that of a jump without rows.
+  struct Candidate {
+    double log_weight;
+    int cluster;  // −1 for a jump
+    std::int64_t name;
+  };
+  void draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms, Swept& out);
   void offer(const double* atom, std::int64_t name, double log_weight, std::uint64_t iteration);
   Packed pack(int k, const std::vector<std::int64_t>& count);
 
@@ -106,5 +115,10 @@ class Shard {
   std::vector<double> log_slice_;
   std::vector<Newcomer> low_;  // rows whose slice lies low enough for jumps that no row sits on, lowest first
 };
+
+// Marginal Gibbs sampling of a few rows whose clusters have many more: all rows of `likelihood`, in order, given statistics and
+// sizes of all clusters. Clusters that lose their last row keep their number; new ones come after. Returns how many rows moved.
+std::int64_t visit(const Likelihood& likelihood, Statistics& statistics, const Measure& measure, std::vector<std::int64_t>& sizes,
+                   std::vector<std::int32_t>& labels, Rng& rng);
 
 }  // namespace hedgerow

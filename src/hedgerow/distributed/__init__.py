@@ -1,7 +1,8 @@
 """Data larger than one machine: an exact sampler and trees over shards, in this process or on a Dask cluster."""
 
+from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.result import DistributedForest, DistributedPosterior
-from hedgerow.distributed.sampler import Conditional, sample
+from hedgerow.distributed.sampler import sample
 from hedgerow.distributed.trees import ibhc
 
 __all__ = ["Conditional", "DistributedForest", "DistributedPosterior", "ibhc", "sample"]

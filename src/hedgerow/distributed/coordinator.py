@@ -1,14 +1,15 @@
 """Coordinator: the state of a distributed chain but for its labels, and one iteration of it.
 
-An iteration is a sweep, split and merge proposals, and an update of u and the hyper-parameters. The sweep is slice sampling (Griffin &
-Walker 2011; Favaro & Teh 2013): weights and atoms are drawn here, shards assign rows and answer with statistics. Proposals follow Jain
-& Neal (2004) with a launch state that is refined by passes over the shards and a last scan in which rows take sides independently
-given the launch; see docs/explanation/distributed.md for why that is exact.
+An iteration is a sweep, visits to a few rows, split and merge proposals, and an update of u and the hyper-parameters. The sweep is
+slice sampling (Griffin & Walker 2011; Favaro & Teh 2013): weights and atoms are drawn here, shards assign rows and answer with
+statistics. Visits are marginal Gibbs sampling of rows drawn at random, done here: they found clusters, which atoms from the base
+measure hardly ever do. Proposals follow Jain & Neal (2004) with a launch state that passes over the shards refine and a last scan
+in which rows take sides independently given the launch. See docs/explanation/distributed.md for why that is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,10 @@ from scipy.special import gammaln
 
 from hedgerow import _core
 from hedgerow.distributed.crew import Crew
-from hedgerow.distributed.held import Halve, Names, Place, Sweep, Tell
-from hedgerow.distributed.scouts import Pair, Scouts
+from hedgerow.distributed.held import Command, Halve, Names, Place, Sweep, Tell
+from hedgerow.distributed.options import Conditional
+from hedgerow.distributed.scouts import Pair, Scouts, by_shard, choose_rows, stack
+from hedgerow.mixture import Mixture
 
 __all__ = ["Coordinator"]
 
@@ -27,8 +30,9 @@ IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_WEIGHTS, _ATOMS, _MEASURE, _PAIRS = range(4)
+_WEIGHTS, _ATOMS, _MEASURE, _PAIRS, _VISITS = range(5)
 _DRAW, _KEEP, _EVALUATE = range(3)
+_NOTHING = np.zeros(0, np.int32)
 _SCOUT_SCANS = 6
 """Scans over the scouts of a proposal, which cost next to nothing, before those over all its rows."""
 
@@ -50,20 +54,21 @@ class Proposal:
 class Coordinator:
     """One chain over the shards of a crew."""
 
-    def __init__(
-        self, crew: Crew, scouts: Scouts, measure: _core.Measure, seed: int, pairs: int, scans: int, even_share: float
-    ) -> None:
+    def __init__(self, crew: Crew, model: Mixture, sizes: LongArray, scouts: Scouts, seed: int, options: Conditional) -> None:
         self.crew = crew
         self.scouts = scouts
-        self.measure = measure
+        self.measure = _core.Measure(model.prior.to_core(), int(sizes.sum()))
         self.update_u = True
         self.update_hyper = True
         self.sizes: LongArray = np.zeros(0, np.int64)
         self.stats: dict[str, float] = {}
+        self._likelihood = model.likelihood
+        self._n = int(sizes.sum())
+        self._first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         self._seed = seed
-        self._options = (pairs, scans, even_share)
+        self._options = options
         self._ledger = _core.Ledger(scouts.bound)
-        self._names: list[Names] | Names | None = None
+        self._names: list[Names] | None = None
         self._scout_labels: IntArray = np.zeros(0, np.int32)
 
     # ---- where the chain is
@@ -85,7 +90,7 @@ class Coordinator:
 
     def labels(self, path: Any = None) -> list[npt.NDArray[Any]]:
         """Labels of every shard; with a path they are written there by the shards instead."""
-        answers = self.crew.ask(self._each(lambda names: Tell(names, self.n_clusters, path)))
+        answers = self.crew.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path)))
         self._names = None
         return [answer["labels"] for answer in answers] if path is None else []
 
@@ -105,7 +110,8 @@ class Coordinator:
     def step(self, iteration: int) -> None:
         """Iterations are numbered from 1; the number decides all random numbers."""
         self.stats = {}
-        self._sweep(iteration)
+        visited = self._sweep(iteration)
+        self._visit(iteration, *visited)
         self._split_and_merge(iteration)
         if self.update_u or self.update_hyper:
             self.measure.update(self.sizes, self._word(iteration, _MEASURE), self.update_u, self.update_hyper)
@@ -113,16 +119,18 @@ class Coordinator:
     def _word(self, iteration: int, purpose: int) -> int:
         return int(np.random.SeedSequence([self._seed, iteration, purpose]).generate_state(1, np.uint64)[0])
 
-    def _each(self, make: Any) -> Any:
+    def _each(self, make: Callable[[Names | None, int], Command]) -> list[Command]:
         """A command for every shard that carries the numbers its clusters have been given meanwhile."""
-        if isinstance(self._names, list):
-            return [make(names) for names in self._names]
-        return make(self._names)
+        count = len(self.crew.sources)
+        return [make(None if self._names is None else self._names[shard], shard) for shard in range(count)]
 
-    def _sweep(self, iteration: int) -> None:
+    def _sweep(self, iteration: int) -> tuple[LongArray, list[IntArray], IntArray, Any]:
+        """All labels given weights and atoms. Returns the rows to be visited: global and local numbers, labels and copies."""
         log_weight, log_rate = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
         atoms = self._ledger.draw_atoms(self._word(iteration, _ATOMS))
         values = self.values()
+        rows = choose_rows(self._n, self._options.visits, [self._seed, iteration, _VISITS])
+        local = by_shard(rows, self._first)
         command = {
             "log_weight": log_weight,
             "atoms": atoms,
@@ -131,13 +139,15 @@ class Coordinator:
             "log_rate": float(log_rate),
             "iteration": iteration,
         }
-        answers = self.crew.ask(self._each(lambda names: Sweep(names, **command)))
+        answers = self.crew.ask(self._each(lambda names, shard: Sweep(names, **command, visited=local[shard])))
         self._gather(answers, self.n_clusters)
-        assert isinstance(self._names, list)
-        scouts = [names[0][answer["scouts"]] for names, answer in zip(self._names, answers, strict=True)]
-        self._scout_labels = np.concatenate(scouts)
+        assert self._names is not None
+        named = list(zip(self._names, answers, strict=True))
+        self._scout_labels = np.concatenate([names.first[answer["scouts"]] for names, answer in named])
         self.stats["moved"] = float(sum(answer["moved"] for answer in answers))
         self.stats["jumps"] = float(max(answer["jumps"] for answer in answers))
+        labels = np.concatenate([names.first[answer["visited"]] for names, answer in named])
+        return rows, local, labels, stack([answer["data"] for answer in answers])
 
     def _gather(self, answers: Sequence[dict[str, Any]], known: int) -> None:
         """Clusters `known` and new ones from what the shards say, those left empty dropped, in an order that no crew changes."""
@@ -150,21 +160,46 @@ class Coordinator:
             target = np.array([*range(known), *(place[name] for name in names)], np.int64)
             np.add.at(sizes, target, answer["count"])
             targets.append(target)
-        compact = np.where(sizes > 0, np.cumsum(sizes > 0) - 1, -1).astype(np.int32)
+        compact = _compact(sizes)
         self.sizes = sizes[sizes > 0]
         self._ledger.reset(len(self.sizes))
         self._names = []
         for answer, target in zip(answers, targets, strict=True):
-            names = compact[target]
-            self._ledger.fold(answer["numbers"], answer["start"], names)
-            self._names.append((names, names))
+            numbers = compact[target]
+            self._ledger.fold(answer["numbers"], answer["start"], numbers)
+            self._names.append(Names(numbers, numbers, _NOTHING, _NOTHING))
+
+    # ---- rows one by one
+
+    def _visit(self, iteration: int, rows: LongArray, local: Sequence[IntArray], labels: IntArray, data: Any) -> None:
+        """Marginal Gibbs sampling of rows that no state has chosen; new clusters come into being here."""
+        if len(rows) == 0:
+            return
+        assert self._names is not None
+        packed = self._ledger.pack()
+        bound = self._likelihood.bind(data)
+        word = self._word(iteration, _VISITS)
+        found = _core.visit(bound, self.measure, packed["numbers"], packed["start"], self.sizes, labels, word)
+        self.stats["visits_moved"] = float(found["moved"])
+        compact = _compact(found["count"])
+        self.sizes = found["count"][found["count"] > 0]
+        self._ledger.reset(len(self.sizes))
+        self._ledger.fold(found["numbers"], found["start"], compact)
+        moved = found["labels"] != labels
+        now = compact[found["labels"]]
+        ends = np.cumsum([len(part) for part in local])[:-1]
+        parts = zip(self._names, local, np.split(moved, ends), np.split(now, ends), strict=True)
+        self._names = [Names(compact[n.first], compact[n.second], part[gone], new[gone]) for n, part, gone, new in parts]
+        self._scout_labels = compact[self._scout_labels]
+        _, scouts, visited = np.intersect1d(self.scouts.rows, rows, assume_unique=True, return_indices=True)
+        self._scout_labels[scouts] = now[visited]
 
     # ---- split and merge
 
     def _split_and_merge(self, iteration: int) -> None:
-        count, scans, even_share = self._options
+        scans = self._options.scans
         rng = np.random.default_rng([self._seed, iteration, _PAIRS])
-        proposals = self._choose(self.scouts.draw_pairs(rng, count, even_share))
+        proposals = self._choose(self.scouts.draw_pairs(rng, self._options.pairs, self._options.even_share))
         chances = np.log(rng.random(len(proposals)))
         for proposal, share in zip(proposals, rng.random(len(proposals)).tolist(), strict=True):
             if proposal.pair.even:
@@ -238,7 +273,7 @@ class Coordinator:
             "iteration": iteration,
             "scan": scan,
         }
-        answers = self.crew.ask(self._each(lambda names: Halve(names, **command)))
+        answers = self.crew.ask(self._each(lambda names, _: Halve(names, **command)))
         self._names = None
         sides = _core.Ledger(self.scouts.bound)
         sides.reset(2 * len(proposals))
@@ -309,10 +344,15 @@ class Coordinator:
         self.sizes = np.array([found[c][2] for c in kept], np.int64)
         self._ledger = ledger
         one, two = compact[first], compact[second]
-        if isinstance(self._names, list):  # the sweep's numbers have not reached the shards yet
-            self._names = [(one[names[0]], two[names[1]]) for names in self._names]
-        else:
-            self._names = (one, two)
+        if self._names is None:
+            self._names = [Names(one, two, _NOTHING, _NOTHING)] * len(self.crew.sources)
+        else:  # the sweep's numbers have not reached the shards yet, so nothing was split
+            self._names = [Names(one[n.first], two[n.second], n.rows, one[n.labels]) for n in self._names]
+
+
+def _compact(sizes: LongArray) -> IntArray:
+    """New numbers without the empty; an empty one's is never used, but by rows whose own new label follows."""
+    return np.where(sizes > 0, np.cumsum(sizes > 0) - 1, 0).astype(np.int32)
 
 
 def _log_even(a: int, b: int) -> float:

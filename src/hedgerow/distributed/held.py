@@ -23,13 +23,40 @@ from hedgerow.distributed.sources import Source
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Likelihood
 
-__all__ = ["Answer", "Bind", "Command", "Fetch", "Halve", "Held", "Missing", "Open", "Place", "Sweep", "Tell", "forget", "serve"]
+__all__ = [
+    "Answer",
+    "Bind",
+    "Command",
+    "Fetch",
+    "Halve",
+    "Held",
+    "Missing",
+    "Names",
+    "Open",
+    "Place",
+    "Sweep",
+    "Tell",
+    "forget",
+    "serve",
+]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-Names = tuple[IntArray, IntArray]
-"""New label of every old one: of rows in general, and of rows on side 1 of a proposal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """New numbers of clusters that the coordinator has chosen since it last spoke to a shard."""
+
+    first: IntArray
+    """The new number of every old one."""
+    second: IntArray
+    """The same for rows on side 1 of a proposal."""
+    rows: IntArray
+    """Single rows that have moved."""
+    labels: IntArray
+    """Where they are now, by new numbers."""
 
 
 @dataclass(eq=False)
@@ -49,7 +76,8 @@ class Held:
     def rename(self, names: Names | None) -> None:
         """Give clusters the numbers that the coordinator has chosen for them."""
         if names is not None:
-            self.core.rename(*names)
+            self.core.rename(names.first, names.second)
+            self.core.put(names.rows, names.labels)
 
 
 class Command:
@@ -91,7 +119,7 @@ class Fetch(Command):
 
 @dataclass(frozen=True, eq=False)
 class Bind(Command):
-    """Put the rows under a resolved likelihood; the plain rows are dropped."""
+    """Put the rows under a resolved likelihood."""
 
     likelihood: Likelihood
     first_row: int
@@ -103,7 +131,6 @@ class Bind(Command):
         held.bound = self.likelihood.bind(held.data)
         held.core = _core.Shard(held.bound, self.first_row, self.seed)
         held.scouts = self.scouts
-        held.data = None
         return {}
 
 
@@ -137,12 +164,14 @@ class Sweep(Command):
     sigma: float
     log_rate: float
     iteration: int
+    visited: IntArray
 
     def apply(self, held: Held) -> dict[str, Any]:
-        """Answers with counts, packed statistics, new clusters and the labels of the scouts."""
+        """Answers with counts, packed statistics, new clusters, labels of the scouts, and copies and labels of the rows visited."""
         held.rename(self.names)
         answer: dict[str, Any] = held.core.sweep(self.log_weight, self.atoms, self.alpha, self.sigma, self.log_rate, self.iteration)
-        return answer | {"scouts": held.core.labels()[held.scouts]}
+        labels = held.core.labels()
+        return answer | {"scouts": labels[held.scouts], "visited": labels[self.visited], "data": held.data[self.visited]}
 
 
 @dataclass(frozen=True, eq=False)

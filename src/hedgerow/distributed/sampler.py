@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from hedgerow import _core
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.crew import Clock, Crew, open_crew
 from hedgerow.distributed.held import Bind, Open, Place
+from hedgerow.distributed.options import Conditional, is_whole
 from hedgerow.distributed.result import DistributedPosterior, draw_folder
 from hedgerow.distributed.scouts import Scouts, choose_rows, fetch_rows
 from hedgerow.distributed.sources import read_sources
@@ -29,7 +29,7 @@ from hedgerow.sampling import Update
 from hedgerow.sampling import sample as sample_here
 from hedgerow.summaries.partitions import canonical
 
-__all__ = ["Conditional", "check_model", "open_shards", "sample"]
+__all__ = ["check_model", "open_shards", "sample"]
 
 OWNER = "distributed.sample"
 LongArray = npt.NDArray[np.int64]
@@ -38,39 +38,6 @@ _MOST_ROWS = 2**31 - 1
 _REMEMBERED = 200
 """Commands after which labels are told anew, so that a lost shard is never far from known ones."""
 _WARMUP_OF_SCOUTS = 100
-
-
-@dataclass(frozen=True)
-class Conditional:
-    """How a distributed chain moves: conditional sweeps, and splits and merges that scouts point to.
-
-    Parameters
-    ----------
-    scouts : int
-        Rows drawn once whose copies the coordinator keeps; a tree over them says which splits and merges to propose.
-    pairs : int
-        Pairs of scouts drawn in every iteration. A pair in one cluster asks for a split, a pair in two for a merge; pairs that meet
-        a cluster already taken are passed over.
-    scans : int
-        Passes over the rows that refine the two halves before the one that counts.
-    even_share : float
-        Share of pairs whose halves are drawn without looking at the rows: hopeless as splits of large clusters, they are what
-        lets two clusters in one place merge.
-    """
-
-    scouts: int = 5000
-    pairs: int = 24
-    scans: int = 1
-    even_share: float = 0.25
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        owner = "Conditional"
-        for name, low in (("scouts", 2), ("pairs", 0), ("scans", 0)):
-            value = getattr(self, name)
-            require(_is_whole(value) and value >= low, owner, name, value, f"be a whole number from {low} up")
-        good = isinstance(self.even_share, (int, float)) and 0 <= self.even_share <= 1
-        require(good, owner, "even_share", self.even_share, "lie in [0, 1]")
 
 
 def sample(
@@ -120,8 +87,8 @@ def sample(
     kernel = Conditional() if kernel is None else kernel
     require(isinstance(kernel, Conditional), OWNER, "kernel", kernel, "be a distributed.Conditional")
     for name, value, low in (("draws", draws, 1), ("warmup", warmup, 0), ("thin", thin, 1)):
-        require(_is_whole(value) and value >= low, OWNER, name, value, f"be a whole number from {low} up")
-    require(seed is None or (_is_whole(seed) and seed >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
+        require(is_whole(value) and value >= low, OWNER, name, value, f"be a whole number from {low} up")
+    require(seed is None or (is_whole(seed) and seed >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
     require(labels in ("last", "all", "none"), OWNER, "labels", labels, "be 'last', 'all' or 'none'")
     good = isinstance(callbacks, Iterable) and all(map(callable, callbacks))
     require(good, OWNER, "callbacks", callbacks, "be a list of functions of an Update")
@@ -191,14 +158,13 @@ def open_chain(
     """Load the shards, choose scouts, resolve the model and place the rows."""
     sizes = open_shards(OWNER, crew, model)
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    rows = choose_rows(sizes, kernel.scouts, seed)
+    rows = choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1])
     data, local = fetch_rows(crew, rows, first)
     resolved = model.resolve(data)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     crew.ask([Bind(resolved.likelihood, int(first[i]), word, local[i]) for i in range(len(sizes))])
     scouts = Scouts.settle(resolved, rows, data, seed)
-    measure = _core.Measure(resolved.prior.to_core(), int(sizes.sum()))
-    chain = Coordinator(crew, scouts, measure, seed, kernel.pairs, kernel.scans, kernel.even_share)
+    chain = Coordinator(crew, resolved, sizes, scouts, seed, kernel)
     chain.place(_first_places(init, resolved, scouts, data, sizes, seed), start)
     return resolved, sizes, chain
 
@@ -301,7 +267,3 @@ def _new_folder(folder: Path) -> Path:
     require(empty, OWNER, "folder", str(folder), "be new or empty")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -6,6 +6,7 @@ drawn from it depend on the data and the seed, never on the partition.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from hedgerow.distributed.held import Fetch
 from hedgerow.mixture import Mixture
 from hedgerow.trees import guide
 
-__all__ = ["Pair", "Scouts", "choose_rows", "fetch_rows"]
+__all__ = ["Pair", "Scouts", "by_shard", "choose_rows", "fetch_rows", "stack"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
@@ -88,19 +89,26 @@ class Scouts:
         return pairs
 
 
-def choose_rows(sizes: LongArray, count: int, seed: int) -> LongArray:
+def choose_rows(n: int, count: int, seed: Sequence[int]) -> LongArray:
     """Global numbers of rows drawn without replacement, in order."""
-    n = int(sizes.sum())
     if count >= n:
         return np.arange(n, dtype=np.int64)
-    rng = np.random.default_rng([seed, 1])
+    rng = np.random.default_rng(seed)
     return np.sort(rng.choice(n, count, replace=False, shuffle=False)).astype(np.int64)
+
+
+def by_shard(rows: LongArray, first: LongArray) -> list[IntArray]:
+    """Global numbers, in order, as numbers within each shard."""
+    ends = np.searchsorted(rows, first[1:])
+    return [(part - start).astype(np.int32) for part, start in zip(np.split(rows, ends), first, strict=True)]
+
+
+def stack(parts: Sequence[Any]) -> Any:
+    """Rows of several shards as one array, sparse if they are."""
+    return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def fetch_rows(crew: Crew, rows: LongArray, first: LongArray) -> tuple[Any, list[IntArray]]:
     """Copies of rows by global number, and their numbers within each shard."""
-    ends = np.searchsorted(rows, [*first[1:], np.iinfo(np.int64).max])
-    local = [(part - start).astype(np.int32) for part, start in zip(np.split(rows, ends[:-1]), first, strict=True)]
-    parts = [answer["data"] for answer in crew.ask([Fetch(part) for part in local])]
-    data = sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
-    return data, local
+    local = by_shard(rows, first)
+    return stack([answer["data"] for answer in crew.ask([Fetch(part) for part in local])]), local

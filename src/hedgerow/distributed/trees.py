@@ -125,7 +125,7 @@ def ibhc(
 def _grow(crew: Crew, model: Mixture, passes: int, repair: str, u: float | None, seed: int, labels: bool) -> DistributedForest:
     sizes = open_shards(OWNER, crew, model)
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    data, local = fetch_rows(crew, choose_rows(sizes, _SAMPLE, seed), first)
+    data, local = fetch_rows(crew, choose_rows(int(sizes.sum()), _SAMPLE, [seed, 1]), first)
     resolved = model.resolve(data)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     crew.ask([Bind(resolved.likelihood, int(start), word, local[i]) for i, start in enumerate(first)])

@@ -1,0 +1,53 @@
+"""Conditional: the options of the distributed sampler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.errors import require
+
+__all__ = ["Conditional", "is_whole"]
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """How a distributed chain moves: conditional sweeps, visits to a few rows, and splits and merges that scouts point to.
+
+    Parameters
+    ----------
+    scouts : int
+        Rows drawn once whose copies the coordinator keeps; a tree over them says which splits and merges to propose.
+    pairs : int
+        Pairs of scouts drawn in every iteration. A pair in one cluster asks for a split, a pair in two for a merge; pairs that meet
+        a cluster already taken are passed over.
+    scans : int
+        Passes over the rows that refine the two halves before the one that counts.
+    visits : int
+        Rows, drawn at random in every iteration, that are resampled one by one with parameters integrated out. New clusters begin
+        there.
+    even_share : float
+        Share of pairs whose halves are drawn without looking at the rows: hopeless as splits of large clusters, they are what
+        lets two clusters in one place merge.
+    """
+
+    scouts: int = 5000
+    pairs: int = 24
+    scans: int = 1
+    visits: int = 4000
+    even_share: float = 0.25
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        owner = "Conditional"
+        for name, low in (("scouts", 2), ("pairs", 0), ("scans", 0), ("visits", 0)):
+            value = getattr(self, name)
+            require(is_whole(value) and value >= low, owner, name, value, f"be a whole number from {low} up")
+        good = isinstance(self.even_share, (int, float)) and 0 <= self.even_share <= 1
+        require(good, owner, "even_share", self.even_share, "lie in [0, 1]")
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, True and False apart."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
