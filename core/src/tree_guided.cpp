@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "hedgerow/bhc.hpp"
+#include "hedgerow/builder.hpp"
 #include "hedgerow/ibhc.hpp"
 #include "hedgerow/special.hpp"
 
@@ -18,14 +19,23 @@ constexpr int kTurns = 4;          // steady rows are visited in one sweep of so
 constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
 }
 
-std::shared_ptr<const WeightedGuide> grow_guide(State& state) {
+// Hyper-parameters that have not been drawn yet may keep thousands of rows alone, and joining those takes forever: the first
+// guide is grown with such as suit one cluster.
+std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first) {
   const int n = state.partition.rows();
   std::vector<int> order(n), groups;
   std::iota(order.begin(), order.end(), 0);
   for (int i = 0; i < n; ++i) std::swap(order[i], order[i + state.rng.index(n - i)]);
   if (state.measure.groups() > 1)
     for (int i = 0; i < n; ++i) groups.push_back(state.partition.group(i));
-  Forest forest(state.partition.likelihood(), state.measure, std::move(groups));
+  Measure measure = state.measure;
+  if (first && measure.has_laws()) {
+    std::vector<double> log_q(measure.trivial_q() ? 0 : measure.bases(), 0.0);
+    for (int i = 0; i < n; ++i)
+      for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure.lq(state.partition.group(i), static_cast<int>(r));
+    resample_typically(measure, state.rng, {n}, log_q, true, 15);
+  }
+  Forest forest(state.partition.likelihood(), measure, std::move(groups));
   Inserter inserter(forest, {});
   for (int row : order) inserter.insert(~row);
   bhc(forest, true);
@@ -48,7 +58,7 @@ TreeGuided::TreeGuided(Guides given, int grown, int global_moves, int single_mov
 
 void TreeGuided::grow(State& state, int count) {
   guides_.clear();
-  for (int g = 0; g < count; ++g) guides_.push_back(grow_guide(state));
+  for (int g = 0; g < count; ++g) guides_.push_back(grow_guide(state, growths_ <= 1));
 }
 
 // One guide is enough to climb with; all of them are grown once the hyper-parameters have had time to settle.

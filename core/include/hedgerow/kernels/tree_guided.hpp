@@ -22,8 +22,9 @@ struct WeightedGuide {
 };
 
 // A guide from the data: one pass of incremental clustering over the rows in random order, the roots then joined greedily past
-// d = 1. It looks at the measure of the state, never at its partition.
-std::shared_ptr<const WeightedGuide> grow_guide(State& state);
+// d = 1. It looks at the measure of the state, never at its partition; the first one at a measure that suits one cluster, where
+// hyper-parameters are still to be drawn.
+std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first);
 
 class TreeGuided final : public Kernel {
  public:
