@@ -55,7 +55,7 @@ def read_record(folder: Path) -> Record:
         good = isinstance(record.title, str) and record.loss in LOSSES
         if not (good and _are_texts(record.rows) and _are_texts(record.columns)):
             raise ValueError("texts that are none")
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
         raise FormatError(f"{path}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
     return record
 

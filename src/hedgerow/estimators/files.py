@@ -61,7 +61,7 @@ def read_incremental(path: str | os.PathLike[str]) -> dict[str, Any]:
         _check(stream, parts)
     except ParameterError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
         words = f"load(path={str(path)!r}): path must hold a whole IncrementalBHC. Got parts that do not fit together: {error}."
         raise FormatError(words) from error
     return parts

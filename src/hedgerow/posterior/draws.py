@@ -61,7 +61,7 @@ class Draws:
         put(self, "log_joint", self._trace("log_joint", self.log_joint, exact=True))
         for name in TRACES:
             if getattr(self, name) is not None:
-                put(self, name, self._trace(name, getattr(self, name), exact=False))
+                put(self, name, self._trace(name, getattr(self, name), exact=name not in ("u", "alpha")))
         stats = {name: self._trace(f"sample_stats[{name!r}]", stat, exact=True) for name, stat in self.sample_stats.items()}
         put(self, "sample_stats", stats)
         put(self, "run", dict(self.run))

@@ -71,7 +71,7 @@ def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str
         return _fields(stored, model)
     except ParameterError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
         raise FormatError(
             f"load(path={str(path)!r}): path must hold a whole posterior. Got parts that do not fit together: {error}."
         ) from error
@@ -88,6 +88,7 @@ def _fields(stored: Container, model: Mixture | None) -> dict[str, Any]:
         model = _decode_model(content["model"], arrays)
     if model is not None:
         X = model.likelihood.check(X)  # the core trusts its data: what a file says is checked like what a user gives
+        _check_traces(model, labels.shape, arrays)
     return {
         "labels": labels.astype(np.int32),
         "log_joint": arrays["log_joint"],
@@ -98,6 +99,19 @@ def _fields(stored: Container, model: Mixture | None) -> dict[str, Any]:
         "model": model,
         "run": dict(content["run"]),
     }
+
+
+def _check_traces(model: Mixture, shape: tuple[int, ...], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """u and hyper-parameters of this model, one for each draw: the core trusts them when new rows are predicted."""
+    grouping = model.prior.group(arrays.get("times"), shape[2], "load")
+    ends = {"u": (), "alpha": ()} if grouping is None else {"u": grouping.q.shape[:1], "alpha": grouping.q.shape[1:]}
+    for name in TRACES:
+        if name not in arrays:
+            continue
+        trace = np.asarray(arrays[name], dtype=np.float64)
+        fits = trace.shape == (*shape[:2], *ends.get(name, ())) and bool((trace >= 0).all())
+        fits = fits and (name == "u" or bool(np.isfinite(trace).all())) and (name != "sigma" or bool((trace < 1).all()))
+        require(fits, "load", name, arrays[name], "be one value for each draw, in the range of the model")
 
 
 def _narrow(labels: npt.NDArray[np.int32]) -> npt.NDArray[Any]:

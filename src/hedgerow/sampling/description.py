@@ -72,7 +72,7 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
             raise ValueError("the numbers do not fit together")
     except ParameterError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
         raise FormatError(f"resume(...): {path.name} must hold a whole plan. Got parts that do not fit: {error}.") from error
     return plan
 

@@ -132,7 +132,7 @@ def newest_manifest(folder: Path) -> Manifest | None:
             return replace(_manifest_in(stored.content), written_by=stored.written_by)
         except FormatError as error:
             trouble = trouble or error
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             words = f"resume(...): {path.name} must be a whole manifest. Got parts that do not fit: {error}."
             trouble = trouble or FormatError(words)
     if trouble is not None:

@@ -43,10 +43,14 @@ def read_block(folder: Path, file: File, n: int) -> Block:
         labels = arrays["labels"]
         block = Block(labels=labels, stats=stats, **{name: arrays[name] for name in TRACES})
         fits = labels.dtype.kind == "u" and labels.shape == (file.count, n)
-        fits = fits and all(len(values) == file.count for values in (*stats.values(), *(arrays[name] for name in TRACES)))
+        fits = fits and all(values.shape == (file.count,) for values in stats.values())
+        for name in TRACES:
+            trace = arrays[name]
+            plain = trace.shape == (file.count,) or (name in ("u", "alpha") and trace.ndim == 2 and len(trace) == file.count)
+            fits = fits and plain and trace.dtype.kind in "fiu"
         if not fits or (labels.size and int(labels.max()) >= n):
             raise ValueError("arrays of other sizes than the manifest says")
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise FormatError(f"resume(...): {file.name} must hold whole draws. Got parts that do not fit: {error}.") from error
     return block
 
@@ -86,7 +90,7 @@ def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
         state["kernel_whole"] = np.concatenate([stored.arrays["kernel_head"], state["kernel_whole"]])
         state["rng"] = np.array([int(word, 16) for word in file.rng], np.uint64)
         _check_state(state)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"resume(...): {file.state.name} must hold a whole state. Got {error}.") from error
     return state
 

@@ -166,6 +166,8 @@ class FolderRecorder(Recorder):
                     for name, value in values.items():
                         if name not in store:
                             store[name] = np.full((*shape[:2], *value.shape[1:]), np.nan)
+                        if store[name].shape[2:] != value.shape[1:]:
+                            raise FormatError(f"resume(...): {file.name} must hold draws as the files before it do. Got others.")
                         store[name][row, rows] = value[:taken]
                 first = rows.stop
                 if first == draws:

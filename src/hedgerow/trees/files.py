@@ -87,7 +87,7 @@ def load_stream(
         extra = dict(content.get("extra", {}))
     except ParameterError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OverflowError) as error:
         raise FormatError(
             f"load(path={str(path)!r}): path must hold a whole stream. Got parts that do not fit together: {error}."
         ) from error

@@ -192,7 +192,7 @@ class Forest:
         try:
             arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}
             forest = cls(**arrays, log_front=float(stored.content["log_front"]), values=dict(stored.content["values"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"load(path={str(path)!r}): path must name a whole forest file. Got one without {error}.") from error
         forest.validate()
         return forest
