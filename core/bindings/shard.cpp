@@ -265,6 +265,17 @@ void bind_shard(nb::module_& m) {
         put(out, sets);
         return out;
       }, nb::arg("numbers"), nb::arg("start"), nb::arg("log_size"), "Draws labels from the predictive of known clusters.")
+      .def("fit", [](const Shard& s, In<double, 1> numbers, In<std::int64_t, 1> start, In<double, 1> log_size) {
+        const Packed clusters = packed_of(numbers, start, log_size.shape(0));
+        check(log_size.shape(0) > 0, "at least one cluster is needed");
+        const std::vector<double> sizes = list_of(log_size);
+        std::vector<double> out;
+        {
+          nb::gil_scoped_release release;
+          out = s.fit(clusters, sizes);
+        }
+        return to_array(out);
+      }, nb::arg("numbers"), nb::arg("start"), nb::arg("log_size"), "How much better each row fits these clusters than it would a new one.")
       .def("sweep", [](Shard& s, In<double, 1> log_weight, In<double, 2> atoms, double alpha, double sigma, double log_rate, std::uint64_t iteration) {
         check(atoms.shape(0) == log_weight.shape(0), "every cluster needs an atom");
         const Weights weights{static_cast<int>(log_weight.shape(0)), log_weight.data(), atoms.data(), alpha, sigma, log_rate};

@@ -123,6 +123,22 @@ Packed Shard::begin(const Packed& clusters, const std::vector<double>& log_size)
   return tally(k);
 }
 
+std::vector<double> Shard::fit(const Packed& clusters, const std::vector<double>& log_size) const {
+  const int k = static_cast<int>(log_size.size());
+  auto known = likelihood_->statistics(Layout::clusters);
+  known->reset(k);
+  for (int c = 0; c < k; ++c)
+    known->unpack(c, clusters.numbers.data() + clusters.start[c], static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
+  AlignedVector<double> log_p(padded(k));
+  std::vector<double> out(rows());
+  for (int i = 0; i < rows(); ++i) {
+    known->log_predictive_front(i, k, log_p.data());
+    for (int c = 0; c < k; ++c) log_p[c] += log_size[c];
+    out[i] = log_sum(log_p.data(), k) - likelihood_->log_single()[i];
+  }
+  return out;
+}
+
 // One jump offered to the rows whose slice lies below it; a row keeps one of those offered so far, each with probability
 // proportional to its density.
 void Shard::offer(const double* atom, std::int64_t name, double log_weight, std::uint64_t iteration) {

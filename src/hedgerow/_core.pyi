@@ -335,6 +335,9 @@ class Shard:
     def begin(self, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], log_size: NDArray[numpy.float64]) -> dict[str, Any]:
         """Draws labels from the predictive of known clusters."""
 
+    def fit(self, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], log_size: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+        """How much better each row fits these clusters than it would a new one."""
+
     def sweep(self, log_weight: NDArray[numpy.float64], atoms: NDArray[numpy.float64], alpha: float, sigma: float, log_rate: float, iteration: int) -> dict[str, Any]:
         """One conditional update of all labels."""
 

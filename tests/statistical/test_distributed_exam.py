@@ -111,7 +111,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(prior, likelihood, id=f"{prior}-{likelihood}", marks=[pytest.mark.slow] if rest else [])
 
 
-BUDGET: dict[str, int] = {"replicates": 32, "iterations": 150, "warmup": 40}
+BUDGET: dict[str, int] = {"replicates": 32, "iterations": 120, "warmup": 30}
 
 
 @pytest.mark.parametrize(("prior", "likelihood"), list(cases()))
@@ -127,16 +127,19 @@ def test_exam(prior: str, likelihood: str) -> None:
         pytest.param(Sharded(Conditional(pairs=0, visits=4), sweeps=False), id="visits alone"),
         pytest.param(Sharded(Conditional(pairs=6, scans=2, even_share=0.0, visits=0), sweeps=False), id="guided pairs alone"),
         pytest.param(Sharded(Conditional(pairs=6, even_share=1.0, visits=0), sweeps=False), id="even pairs alone"),
-        pytest.param(Sharded(Conditional(pairs=4, scans=0, visits=0), cuts=()), id="one shard, no refining scans"),
+        pytest.param(
+            Sharded(Conditional(pairs=4, scans=0, visits=0), cuts=()), id="one shard, no refining scans", marks=pytest.mark.slow
+        ),
         pytest.param(Sharded(Conditional(scouts=4, pairs=4, visits=2), cuts=(1, 2, 3, 4, 5)), id="few scouts, six shards"),
     ],
 )
-@pytest.mark.parametrize("u", [None, 1.7], ids=["u free", "u fixed"])
+@pytest.mark.parametrize("u", [None, pytest.param(1.7, marks=pytest.mark.slow)], ids=["u free", "u fixed"])
 def test_parts(examinee: Sharded, u: float | None) -> None:
     family, X = LIKELIHOODS["GaussianWishart"]
     check_kernel(examinee, Mixture(PRIORS["NGG"], family), X, u=u, **BUDGET).raise_if_failed()
 
 
+@pytest.mark.slow
 def test_sampled_sigma() -> None:
     """σ kept from the far end, where a slice sampler would have to draw millions of jumps."""
     family, X = LIKELIHOODS["GaussianWishart"]

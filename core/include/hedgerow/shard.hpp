@@ -82,6 +82,8 @@ class Shard {
   Packed tally(int k);
   // Labels drawn from log_size[c] + log p(x | X_c) given k clusters.
   Packed begin(const Packed& clusters, const std::vector<double>& log_size);
+  // How well each row fits these clusters: log Σ_c e^log_size[c] p(x | X_c), over what it would be on its own.
+  std::vector<double> fit(const Packed& clusters, const std::vector<double>& log_size) const;
   // One conditional update of all labels (slice sampling, see kernels/slice.hpp).
   Swept sweep(const Weights& weights, std::uint64_t iteration);
   Halved halve(const Proposals& proposals, std::uint64_t iteration, std::uint64_t pass);

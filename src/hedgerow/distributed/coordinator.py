@@ -129,8 +129,9 @@ class Coordinator:
         log_weight, log_rate = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
         atoms = self._ledger.draw_atoms(self._word(iteration, _ATOMS))
         values = self.values()
-        rows = choose_rows(self._n, self._options.visits, [self._seed, iteration, _VISITS])
-        local = by_shard(rows, self._first)
+        visits = self._options.visits
+        plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITS]), self._first)
+        strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
         command = {
             "log_weight": log_weight,
             "atoms": atoms,
@@ -138,8 +139,9 @@ class Coordinator:
             "sigma": values["sigma"],
             "log_rate": float(log_rate),
             "iteration": iteration,
+            "seed": self._seed,
         }
-        answers = self.crew.ask(self._each(lambda names, shard: Sweep(names, **command, visited=local[shard])))
+        answers = self.crew.ask(self._each(lambda names, i: Sweep(names, **command, visited=plain[i], strangers=strange[i])))
         self._gather(answers, self.n_clusters)
         assert self._names is not None
         named = list(zip(self._names, answers, strict=True))
@@ -147,6 +149,8 @@ class Coordinator:
         self.stats["moved"] = float(sum(answer["moved"] for answer in answers))
         self.stats["jumps"] = float(max(answer["jumps"] for answer in answers))
         labels = np.concatenate([names.first[answer["visited"]] for names, answer in named])
+        local = [answer["rows"] for answer in answers]
+        rows = np.concatenate([part + first for part, first in zip(local, self._first, strict=True)])
         return rows, local, labels, stack([answer["data"] for answer in answers])
 
     def _gather(self, answers: Sequence[dict[str, Any]], known: int) -> None:

@@ -70,6 +70,7 @@ class Held:
     trees: Any = None
     rows: IntArray | None = None
     scouts: IntArray = field(default_factory=lambda: np.zeros(0, np.int32))
+    strangers: IntArray = field(default_factory=lambda: np.zeros(0, np.int32))
     serial: int = 0
     answer: dict[str, Any] = field(default_factory=dict)
 
@@ -135,6 +136,21 @@ class Bind(Command):
 
 
 @dataclass(frozen=True, eq=False)
+class Mark(Command):
+    """Find the strangers: the rows that fit the clusters of the scouts least."""
+
+    known: tuple[FloatArray, LongArray, FloatArray]
+    share: float
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with nothing."""
+        fit = held.core.fit(*self.known)
+        count = int(np.ceil(self.share * len(fit)))
+        held.strangers = np.sort(np.argsort(fit, kind="stable")[:count]).astype(np.int32)
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
 class Place(Command):
     """First labels: given, or drawn from the predictive of known clusters."""
 
@@ -165,13 +181,18 @@ class Sweep(Command):
     log_rate: float
     iteration: int
     visited: IntArray
+    strangers: int
+    seed: int
 
     def apply(self, held: Held) -> dict[str, Any]:
         """Answers with counts, packed statistics, new clusters, labels of the scouts, and copies and labels of the rows visited."""
         held.rename(self.names)
         answer: dict[str, Any] = held.core.sweep(self.log_weight, self.atoms, self.alpha, self.sigma, self.log_rate, self.iteration)
         labels = held.core.labels()
-        return answer | {"scouts": labels[held.scouts], "visited": labels[self.visited], "data": held.data[self.visited]}
+        rng = np.random.default_rng([self.seed, self.iteration, held.source.number])
+        strange = rng.choice(held.strangers, min(self.strangers, len(held.strangers)), replace=False, shuffle=False)
+        rows = np.union1d(self.visited, strange)
+        return answer | {"scouts": labels[held.scouts], "rows": rows, "visited": labels[rows], "data": held.data[rows]}
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,8 @@ class Conditional:
     scans : int
         Passes over the rows that refine the two halves before the one that counts.
     visits : int
-        Rows, drawn at random in every iteration, that are resampled one by one with parameters integrated out. New clusters begin
-        there.
+        Rows, drawn in every iteration, that are resampled one by one with parameters integrated out. New clusters begin there, so half
+        of them are drawn from the fiftieth of the rows that fit the clusters of the scouts least.
     even_share : float
         Share of pairs whose halves are drawn without looking at the rows: hopeless as splits of large clusters, they are what
         lets two clusters in one place merge.

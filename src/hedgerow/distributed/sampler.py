@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow import _core
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.crew import Clock, Crew, open_crew
-from hedgerow.distributed.held import Bind, Open, Place
+from hedgerow.distributed.held import Bind, Mark, Open, Place
 from hedgerow.distributed.options import Conditional, is_whole
 from hedgerow.distributed.result import DistributedPosterior, draw_folder
 from hedgerow.distributed.scouts import Scouts, choose_rows, fetch_rows
@@ -37,7 +36,11 @@ LongArray = npt.NDArray[np.int64]
 _MOST_ROWS = 2**31 - 1
 _REMEMBERED = 200
 """Commands after which labels are told anew, so that a lost shard is never far from known ones."""
+_SETTLED = 3
+"""Commands before the first labels: open, bind, mark."""
 _WARMUP_OF_SCOUTS = 100
+_STRANGE = 0.02
+"""Share of rows that are visited more often, as they fit the clusters of the scouts least."""
 
 
 def sample(
@@ -164,6 +167,7 @@ def open_chain(
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     crew.ask([Bind(resolved.likelihood, int(first[i]), word, local[i]) for i in range(len(sizes))])
     scouts = Scouts.settle(resolved, rows, data, seed)
+    crew.ask(Mark(scouts.pack(scouts.clusters), _STRANGE))
     chain = Coordinator(crew, resolved, sizes, scouts, seed, kernel)
     chain.place(_first_places(init, resolved, scouts, data, sizes, seed), start)
     return resolved, sizes, chain
@@ -175,12 +179,7 @@ def _first_places(init: Any, model: Mixture, scouts: Scouts, data: Any, sizes: L
         if init == "one":
             return [Place(1, np.zeros(rows, np.int32)) for rows in sizes]
         found = sample_here(model, data, draws=1, warmup=_WARMUP_OF_SCOUTS, chains=1, seed=seed, progress=False).labels[0, 0]
-        ledger = _core.Ledger(scouts.bound)
-        ledger.reset(int(found.max()) + 1)
-        for c in range(ledger.size):
-            ledger.add_rows(c, np.flatnonzero(found == c).astype(np.int32))
-        packed = ledger.pack()
-        return [Place(ledger.size, known=(packed["numbers"], packed["start"], np.log(np.bincount(found))))] * len(sizes)
+        return [Place(int(found.max()) + 1, known=scouts.pack(found))] * len(sizes)
     good = isinstance(init, Sequence) and len(init) == len(sizes)
     require(good, OWNER, "init", init, f"be 'scouts', 'one', or a list of labels for each of the {len(sizes)} shards")
     parts = [np.asarray(part) for part in init]
@@ -202,7 +201,7 @@ def _shorten(chain: Coordinator) -> None:
     """Now and then ask for all labels, so that what came before need not be remembered."""
     if chain.crew.changes > _REMEMBERED:
         parts = chain.labels()
-        chain.crew.restart_from(2, [Place(chain.n_clusters, part) for part in parts])
+        chain.crew.restart_from(_SETTLED, [Place(chain.n_clusters, part) for part in parts])
 
 
 class _Record:

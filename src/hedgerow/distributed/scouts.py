@@ -50,13 +50,15 @@ class Scouts:
     tree: _core.Guide | None
     laws: tuple[FloatArray, FloatArray] | None
     """Cumulative probabilities of the inner nodes, for pairs that look at rows and for even ones."""
+    clusters: IntArray
+    """Labels of the scouts by the tree, cut where it says so."""
 
     @classmethod
     def settle(cls, model: Mixture, rows: LongArray, data: Any, seed: int) -> Scouts:
         """Scouts with their tree."""
         bound = model.likelihood.bind(data)
         if len(rows) < 2:
-            return cls(rows, bound, None, None)
+            return cls(rows, bound, None, None, np.zeros(len(rows), np.int32))
         forest = guide(model, data, seed=seed)
         tree = _core.Guide(forest.left, forest.right)
         inner = np.arange(len(rows), len(forest.left))
@@ -66,7 +68,17 @@ class Scouts:
         pairs = size[forest.left[inner]] * size[forest.right[inner]]
         pairs /= pairs.sum()
         doubt = doubt / doubt.sum() if doubt.sum() > 0 else plain
-        return cls(rows, bound, tree, (np.cumsum(0.5 * doubt + 0.25 * plain + 0.25 * pairs), np.cumsum(0.5 * plain + 0.5 * pairs)))
+        laws = np.cumsum(0.5 * doubt + 0.25 * plain + 0.25 * pairs), np.cumsum(0.5 * plain + 0.5 * pairs)
+        return cls(rows, bound, tree, laws, forest.cut())
+
+    def pack(self, labels: IntArray) -> tuple[FloatArray, LongArray, FloatArray]:
+        """Statistics and log sizes of clusters of scouts."""
+        ledger = _core.Ledger(self.bound)
+        ledger.reset(int(labels.max()) + 1)
+        for c in range(ledger.size):
+            ledger.add_rows(c, np.flatnonzero(labels == c).astype(np.int32))
+        packed = ledger.pack()
+        return packed["numbers"], packed["start"], np.log(np.bincount(labels))
 
     def draw_pairs(self, rng: np.random.Generator, count: int, even_share: float) -> list[Pair]:
         """Pairs from a law that no partition changes: a node of the tree, then a scout below each of its children."""
