@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["read_incremental", "write_incremental"]
 
 _KIND = "incremental"
-_PARAMETERS = ("prior", "likelihood", "max_nodes", "revise", "remember")
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -31,7 +31,8 @@ def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -
     arrays: Arrays = {}
     seed = estimator.random_state
     whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
-    content: dict[str, Any] = {name: encode(getattr(estimator, name), arrays, name, CLASSES) for name in _PARAMETERS}
+    given = estimator.get_params(deep=False)
+    content: dict[str, Any] = {"parameters": {name: encode(given[name], arrays, name, CLASSES) for name in given if name != "random_state"}}
     columns = getattr(estimator, "feature_names_in_", None)
     content |= {
         "random_state": int(seed) if whole else None,
@@ -45,12 +46,14 @@ def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -
     save_stream(path, estimator.stream_.__getstate__(), _KIND, content, arrays)
 
 
-def read_incremental(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Everything that is in a file of `write_incremental`, as attributes of a new estimator."""
+def read_incremental(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, Any]:
+    """Everything that is in a file of `write_incremental`, as attributes of a new estimator with parameters of these names."""
     stream = TreeStream.__new__(TreeStream)
     content, arrays = load_stream(path, stream.__setstate__, _KIND)
     try:
-        parts: dict[str, Any] = {name: decode(content[name], arrays, CLASSES) for name in _PARAMETERS}
+        stored = content["parameters"]
+        _need(set(stored) == set(names) - {"random_state"}, "parameters that it does not have")
+        parts: dict[str, Any] = {name: decode(stored[name], arrays, CLASSES) for name in stored}
         parts |= {"random_state": content["random_state"], "stream_": stream, "_given": _whole(content["given"])}
         if content["n_features_in_"] is not None:
             parts["n_features_in_"] = _whole(content["n_features_in_"])

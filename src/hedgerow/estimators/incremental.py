@@ -166,8 +166,8 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """An estimator from a file that `save` wrote; nothing in such a file can run code."""
-        parts = read_incremental(path)
         estimator = cls()
+        parts = read_incremental(path, estimator.get_params(deep=False))
         estimator._numbers = _Numbers(parts.pop("numbers"))
         estimator.__dict__.update(parts)
         return estimator
