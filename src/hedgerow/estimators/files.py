@@ -32,7 +32,8 @@ def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -
     seed = estimator.random_state
     whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
     given = estimator.get_params(deep=False)
-    content: dict[str, Any] = {"parameters": {name: encode(given[name], arrays, name, CLASSES) for name in given if name != "random_state"}}
+    given.pop("random_state")
+    content: dict[str, Any] = {"parameters": {name: encode(value, arrays, name, CLASSES) for name, value in given.items()}}
     columns = getattr(estimator, "feature_names_in_", None)
     content |= {
         "random_state": int(seed) if whole else None,
