@@ -19,7 +19,7 @@ PRIORS = {
     "DP": hr.DP(hr.Gamma(1, 1)),
     "NGG": hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3), hr.Gamma(2, 2)),
     "NIG": hr.NIG(hr.Gamma(1, 1), hr.Gamma(2, 2)),
-    "Stable": hr.Stable(hr.Gamma(2, 2), hr.Beta(2, 3)),
+    "Stable": hr.Stable(hr.Gamma(2, 2), hr.Beta(6, 6)),
     "PitmanYor": hr.PitmanYor(hr.Gamma(1, 1), hr.Beta(1, 3)),
 }
 LIKELIHOODS: dict[str, Any] = {
@@ -35,10 +35,11 @@ NGG, GAUSS = PRIORS["NGG"], LIKELIHOODS["GaussianDiagonal"]
 
 
 def tell(report: SbcReport, capsys: Any) -> None:
-    closest = min(f.p_value for f in report.report.findings if f.p_value is not None)
+    closest = min(report.report.findings, key=lambda finding: finding.p_value)
     with capsys.disabled():
         tests = len(report.report.findings)
-        print(f"\n{report.report.name}: {len(report.ranks['clusters'])} data sets, {tests} tests, smallest p {closest:.2g}", end="")
+        found = f"{tests} tests, smallest p {closest.p_value:.2g} ({closest.what})"
+        print(f"\n{report.report.name}: {len(report.ranks['clusters'])} data sets, {found}", end="")
 
 
 @pytest.mark.parametrize(("prior", "likelihood"), [("NGG", "GaussianDiagonal"), ("PitmanYor", "Poisson"), ("DP", "GaussianWishart")])
@@ -108,7 +109,7 @@ def test_refused(change, words) -> None:
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_every_prior_with_every_likelihood(prior, likelihood, capsys) -> None:
-    report = sbc(hr.Gibbs(), hr.Mixture(PRIORS[prior], LIKELIHOODS[likelihood]), 15, replicates=600, seed=1)
+    report = sbc(hr.Gibbs(), hr.Mixture(PRIORS[prior], LIKELIHOODS[likelihood]), 15, replicates=600, thin=20, seed=1)
     tell(report, capsys)
     report.raise_if_failed()
 
@@ -117,6 +118,6 @@ def test_every_prior_with_every_likelihood(prior, likelihood, capsys) -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("prior", ["NGG", "PitmanYor"])
 def test_every_kernel(kernel, prior, capsys) -> None:
-    report = sbc(kernel, hr.Mixture(PRIORS[prior], GAUSS), 15, replicates=600, seed=2)
+    report = sbc(kernel, hr.Mixture(PRIORS[prior], GAUSS), 15, replicates=600, thin=20, seed=2)
     tell(report, capsys)
     report.raise_if_failed()
