@@ -145,6 +145,15 @@ def test_stopped_by_a_callback(model, parts) -> None:
         sample(model, parts, **SETTINGS, callbacks=[lambda update: update.done == 2])
 
 
+def test_ctrl_c_keeps_the_draws(model, parts) -> None:
+    def interrupt(update: Any) -> None:
+        if update.done == 12:
+            raise KeyboardInterrupt
+
+    post = sample(model, parts, **(SETTINGS | {"labels": "last"}), callbacks=[interrupt])
+    assert (post.draws, post.run["interrupted"], dict(post.kept)) == (4, True, {})
+
+
 def test_counts_from_sparse_files(tmp_path) -> None:
     rng = np.random.default_rng(0)
     counts = rng.poisson(np.repeat([[5.0, 0.2, 0.2], [0.2, 5.0, 2.0]], 60, axis=0))

@@ -86,6 +86,8 @@ def sample(
         A folder that all workers can write to: labels go there, shard by shard, instead of coming here.
     callbacks : sequence of callables
         Each is called with an `Update` after every iteration; a true answer stops the chain.
+
+    Ctrl-C stops the chain and returns the draws so far, without labels unless all are kept.
     """
     kernel = Conditional() if kernel is None else kernel
     require(isinstance(kernel, Conditional), OWNER, "kernel", kernel, "be a distributed.Conditional")
@@ -102,19 +104,23 @@ def sample(
     with _opened(model, shards, client, kernel, used_seed, init) as (resolved, sizes, chain):
         record = _Record(chain, labels, where)
         total = warmup + draws * thin
-        for iteration in range(1, total + 1):
-            chain.crew.clock = Clock()
-            clock = time.perf_counter()
-            chain.step(iteration)
-            kept = iteration > warmup and (iteration - warmup) % thin == 0
-            if kept:
-                record.add(time.perf_counter() - clock)
-            _shorten(chain)
-            if callbacks and _tell(callbacks, chain, iteration, total, iteration <= warmup):
-                break
+        iteration, whole = 0, True
+        try:
+            for iteration in range(1, total + 1):
+                chain.crew.clock = Clock()
+                clock = time.perf_counter()
+                chain.step(iteration)
+                if iteration > warmup and (iteration - warmup) % thin == 0:
+                    record.add(time.perf_counter() - clock)
+                _shorten(chain)
+                if callbacks and _tell(callbacks, chain, iteration, total, iteration <= warmup):
+                    break
+        except KeyboardInterrupt:
+            whole = False  # in the middle of an iteration: the traces stand, the labels of now are nobody's
         if record.draws == 0:
             raise ParameterError(f"{OWNER}: stopped in iteration {iteration} of {total}, before the first draw.")
-        record.finish()
+        if whole:
+            record.finish()
         traces = record.traces()
     run = {"seed": used_seed, "draws": draws, "warmup": warmup, "thin": thin, "kernel": kernel, "seconds": time.perf_counter() - began}
     return DistributedPosterior(

@@ -90,7 +90,7 @@ def _load_file(path: Path) -> Any:
     """The array of a .npy file, the only array of a .npz file, or the sparse matrix that SciPy wrote to one; never a pickle."""
     try:
         if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
+            return np.load(path, mmap_mode="r", allow_pickle=False)  # the rows stay on disk until they are asked for
         with np.load(path, allow_pickle=False) as archive:
             if "format" in archive.files:
                 return sparse.csr_array(sparse.load_npz(path))
