@@ -320,7 +320,7 @@ def npz(data: bytes, chance: random.Random) -> bytes:
         case 0:
             parts[name] = lie(parts[name], chance)
         case 1:  # a bomb: 128 megabytes of zeros in 128 kilobytes
-            if chance.random() < 0.2:
+            if chance.random() < 0.03:
                 parts[name] = npy(np.zeros((4096, 4096)))
                 compress = name
         case 2:
