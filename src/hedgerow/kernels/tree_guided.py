@@ -26,6 +26,9 @@ from hedgerow.kernels.base import Kernel, Site, is_whole
 
 __all__ = ["TreeGuided"]
 
+TUNED = -1
+"""The core's word for a number that the warm-up decides."""
+
 
 @dataclass(frozen=True, eq=False)
 class TreeGuided(Kernel):
@@ -93,8 +96,8 @@ class TreeGuided(Kernel):
             wanted = f"join the {site.likelihood.n_rows} rows of X"
             require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guide", linkage, wanted)
             given.append(_as_guide(linkage))
-        counts = [-1 if moves is None else moves for moves in (self.global_moves, self.single_moves)]  # -1: tuned in the warm-up
-        return _core.tree_guided(given, self.guides, *counts, float(self.sweep_rate))
+        large, small = (TUNED if moves is None else moves for moves in (self.global_moves, self.single_moves))
+        return _core.tree_guided(given, self.guides, large, small, float(self.sweep_rate))
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:
