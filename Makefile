@@ -30,7 +30,7 @@ fuzz: $(VENV)/.ready-test  ## hostile files and lines for every reader, MINUTES 
 	$(BIN)/python tools/fuzz --minutes $(MINUTES)
 
 lint: $(VENV)/.ready-test
-	$(BIN)/ruff check src tests benchmarks docs tools
+	$(BIN)/ruff check src tests benchmarks docs tools papers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
