@@ -44,7 +44,7 @@ def in_memory(model: hr.Mixture, paths: list[Path], seconds: float) -> dict[str,
         best.append((time.perf_counter() - clock, update.log_joint, update.n_clusters))
         return best[-1][0] > seconds and not update.warming_up
 
-    post = hr.sample(model, X, draws=10_000, warmup=8, chains=1, seed=0, init="ibhc", callbacks=[stop], progress=False)
+    post = hr.sample(model, X, draws=200, warmup=8, chains=1, seed=0, init="ibhc", callbacks=[stop], progress=False)
     found = {
         "seconds": best[-1][0],
         "log_joint": float(post.log_joint[0, -1]),

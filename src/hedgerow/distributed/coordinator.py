@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_WEIGHTS, _ATOMS, _MEASURE, _PAIRS, _VISITS = range(5)
+_WEIGHTS, _ATOMS, _MEASURE, _PAIRS, _VISITS, _VISITED = range(6)
 _DRAW, _KEEP, _EVALUATE = range(3)
 _NOTHING = np.zeros(0, np.int32)
 _SCOUT_SCANS = 6
@@ -49,6 +49,14 @@ class Proposal:
     def splits(self) -> bool:
         """Whether the anchors are together now."""
         return len(self.clusters) == 1
+
+
+class Scan(NamedTuple):
+    """What a pass over the rows of proposals has found, by proposal, or by proposal and side."""
+
+    log_q: FloatArray
+    counts: LongArray
+    sides: _core.Ledger
 
 
 class Coordinator:
@@ -130,7 +138,7 @@ class Coordinator:
         atoms = self._ledger.draw_atoms(self._word(iteration, _ATOMS))
         values = self.values()
         visits = self._options.visits
-        plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITS]), self._first)
+        plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITED]), self._first)
         strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
         command = {
             "log_weight": log_weight,
@@ -211,7 +219,7 @@ class Coordinator:
         guided = [p for p in proposals if not p.pair.even]
         launch = self._launch(guided, rng)
         for scan in range(scans if guided else 0):
-            _, launch = self._scan(guided, launch, [_DRAW] * len(guided), iteration, scan)
+            launch = self._scan(guided, launch, [_DRAW] * len(guided), iteration, scan).sides
         halved = [p for p in proposals if p.splits or not p.pair.even]
         acts = [_KEEP if p.splits else _EVALUATE for p in halved]
         whole = _core.Ledger(self.scouts.bound)
@@ -221,8 +229,8 @@ class Coordinator:
             if not p.pair.even:
                 for side in (0, 1):
                     whole.load(2 * i + side, launch, 2 * where[id(p)] + side)
-        log_q, sides = self._scan(halved, whole, acts, iteration, scans) if halved else (np.zeros(0), whole)
-        self._judge(proposals, halved, log_q, sides, chances)
+        empty = Scan(np.zeros(0), np.zeros(0, np.int64), whole)
+        self._judge(proposals, halved, self._scan(halved, whole, acts, iteration, scans) if halved else empty, chances)
 
     def _choose(self, pairs: Sequence[Pair]) -> list[Proposal]:
         """Pairs in turn, but for those that meet a cluster that an earlier one has taken."""
@@ -255,10 +263,8 @@ class Coordinator:
             p.log_share = (0.0, ledger.halve(2 * i, 2 * i + 1, rows, p.pair.first, p.pair.second, _SCOUT_SCANS, word))
         return ledger
 
-    def _scan(
-        self, proposals: Sequence[Proposal], launch: _core.Ledger, acts: Sequence[int], iteration: int, scan: int
-    ) -> tuple[FloatArray, _core.Ledger]:
-        """One pass: log probabilities of the sides, and the sides' statistics; shares become those of the sides drawn."""
+    def _scan(self, proposals: Sequence[Proposal], launch: _core.Ledger, acts: Sequence[int], iteration: int, scan: int) -> Scan:
+        """One pass over the rows; shares become those of the sides drawn."""
         role = np.full(self.n_clusters, -1, np.int32)
         side = np.zeros(self.n_clusters, np.int32)
         for i, p in enumerate(proposals):
@@ -288,19 +294,16 @@ class Coordinator:
             log_q += answer["log_q"]
             counts += answer["count"]
             sides.fold(answer["numbers"], answer["start"], everything)
-        self._counts = counts
         for i, p in enumerate(proposals):
             if acts[i] == _DRAW:
                 p.log_share = (float(np.log(counts[2 * i])), float(np.log(counts[2 * i + 1])))
-        return log_q, sides
+        return Scan(log_q, counts, sides)
 
-    def _judge(
-        self, proposals: Sequence[Proposal], halved: Sequence[Proposal], log_q: FloatArray, sides: _core.Ledger, chances: FloatArray
-    ) -> None:
+    def _judge(self, proposals: Sequence[Proposal], halved: Sequence[Proposal], scan: Scan, chances: FloatArray) -> None:
         """Accept or reject every proposal, and give the clusters their new numbers."""
         where = {id(p): i for i, p in enumerate(halved)}
         log_phi = self.measure.log_kappa(self.sizes) + self._ledger.log_marginals()
-        log_marginal = sides.log_marginals()
+        log_marginal = scan.sides.log_marginals()
         K = self.n_clusters
         first, second = np.arange(K, dtype=np.int32), np.arange(K, dtype=np.int32)
         found: list[tuple[_core.Ledger, int, int]] = [(self._ledger, c, int(self.sizes[c])) for c in range(K)]
@@ -312,20 +315,20 @@ class Coordinator:
             c = p.clusters[0]
             if p.splits:
                 i = where[id(p)]
-                a, b = (int(x) for x in self._counts[2 * i : 2 * i + 2])
+                a, b = (int(x) for x in scan.counts[2 * i : 2 * i + 2])
                 apart = float(self.measure.log_kappa(np.array([a, b], np.int64)).sum() + log_marginal[2 * i : 2 * i + 2].sum())
-                q = _log_even(a, b) if p.pair.even else float(log_q[i])
+                q = _log_even(a, b) if p.pair.even else float(scan.log_q[i])
                 if chance >= apart - float(log_phi[c]) - q:
                     continue
-                found[c] = (sides, 2 * i, a)
+                found[c] = (scan.sides, 2 * i, a)
                 second[c] = len(found)
-                found.append((sides, 2 * i + 1, b))
+                found.append((scan.sides, 2 * i + 1, b))
             else:
                 other = p.clusters[1]
                 a, b = int(self.sizes[c]), int(self.sizes[other])
                 together = float(self.measure.log_kappa(np.array([a + b], np.int64))[0])
                 together += float(self._ledger.log_merged(c, np.array([other], np.int32))[0])
-                q = _log_even(a, b) if p.pair.even else float(log_q[where[id(p)]])
+                q = _log_even(a, b) if p.pair.even else float(scan.log_q[where[id(p)]])
                 if chance >= together - float(log_phi[c] + log_phi[other]) + q:
                     continue
                 self._ledger.merge(c, other)

@@ -40,6 +40,9 @@ __all__ = [
     "serve",
 ]
 
+_STRANGERS = 1 << 20
+"""Keeps the random numbers of shards apart from those of the coordinator."""
+
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -189,7 +192,7 @@ class Sweep(Command):
         held.rename(self.names)
         answer: dict[str, Any] = held.core.sweep(self.log_weight, self.atoms, self.alpha, self.sigma, self.log_rate, self.iteration)
         labels = held.core.labels()
-        rng = np.random.default_rng([self.seed, self.iteration, held.source.number])
+        rng = np.random.default_rng([self.seed, self.iteration, _STRANGERS, held.source.number])
         strange = rng.choice(held.strangers, min(self.strangers, len(held.strangers)), replace=False, shuffle=False)
         rows = np.union1d(self.visited, strange)
         return answer | {"scouts": labels[held.scouts], "rows": rows, "visited": labels[rows], "data": held.data[rows]}
