@@ -30,6 +30,7 @@ __all__ = [
     "Fetch",
     "Halve",
     "Held",
+    "Mark",
     "Missing",
     "Names",
     "Open",
