@@ -196,6 +196,20 @@ def test_refused(model, parts, change, words) -> None:
         sample(model, **arguments)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scouts": 1}, "scouts must be a whole number from 2 up"),
+        ({"pairs": -1}, "pairs must be a whole number from 0 up"),
+        ({"visits": 2.5}, "visits must be a whole number from 0 up"),
+        ({"even_share": 1.2}, r"even_share must lie in \[0, 1\]"),
+    ],
+)
+def test_options_refused(options, words) -> None:
+    with pytest.raises(hr.ParameterError, match=words):
+        Conditional(**options)
+
+
 def test_columns_that_differ_before_the_model_is_resolved() -> None:
     free = hr.Mixture(hr.DP(), hr.GaussianWishart())
     with pytest.raises(hr.ParameterError, match=r"shards must have the same columns\. Got .*2 \(shard 0\).*"):
