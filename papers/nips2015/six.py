@@ -151,7 +151,7 @@ def draw(ax: Any, other: Any, part: Record) -> None:
         panel.set_xlabel("CPU seconds")
     ends: list[float] = []
     for method, traces in part["traces"].items():
-        grid = np.geomspace(max(t["seconds"][0] for t in traces), min(t["seconds"][-1] for t in traces), 70)
+        grid = np.geomspace(max(t["seconds"][0] for t in traces), min(t["seconds"][-1] for t in traces), 55)
         for panel, name in ((ax, "log_joint"), (other, "clusters")):
             lines = [{"seconds": trace["seconds"], "log_joint": trace[name]} for trace in traces]
             values = best_over_time(lines, grid)

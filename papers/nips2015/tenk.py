@@ -1,7 +1,7 @@
 """NIPS 2015, section 4.2 and Figure 4: six samplers on 10,000 points in six dimensions from the rough start, NGG.
 
-On the authors' set, and on a draw of the law that the paper prints, PY(3, 0.8), which has some 2,500 clusters where the
-authors' set has 119. Writes tenk.json, tenk.md and tenk.png / .svg.
+On the authors' set, and on a draw of the law that the paper prints, PY(3, 0.8), which makes ten times as many clusters
+as the authors' set has. Writes tenk.json, tenk.md and tenk.png / .svg.
 """
 
 from __future__ import annotations
