@@ -61,13 +61,14 @@ def section(folder: Path, link: str, experiment: str, heading: str, claims: Clai
             f"Machine: {machine['processor']}, {machine['cores']} cores ({machine['instruction_set']}), Python {machine['python']}, "
             f"Hedgerow {machine['hedgerow']}.\n"
         )
-    lines += [*claims(result), ""]
+    said = claims(result)
+    lines += [*said, ""]
     if (folder / f"{experiment}.png").exists():
         lines.append(f"![{heading}]({link}/{experiment}.png)\n")
     table = folder / f"{experiment}.md"
     if table.exists():
-        body = table.read_text(encoding="utf-8").splitlines()
-        lines += [line.replace("## ", "### ", 1) if line.startswith("## ") else line for line in body if not line.startswith("# ")]
+        body = [line for line in table.read_text(encoding="utf-8").splitlines() if not line.startswith("# ") and line not in said]
+        lines += [line.replace("## ", "### ", 1) if line.startswith("## ") else line for line in body]
     return "\n".join(lines) + "\n"
 
 
