@@ -37,10 +37,10 @@ void predictive(State& state, int n_old, const std::vector<int>& new_groups, dou
     const int t = new_groups.empty() ? 0 : new_groups[i];
     AlignedVector<double> prior(padded(k + 1), 0.0);
     weights.add_to(t, prior.data());
-    prior[k] = measure.log_new(t);
-    const double total = log_sum(prior.data(), k + 1);
-    for (int c = 0; c < k; ++c) o[c] = row_out[c] + prior[c] - total;
-    o[k] = prior[k] - total + likelihood.log_single()[row];
+    // p(Π with the new row) = ∫ p(Π, ξ) · ξ_t/n_t · weight(ξ) dξ: weights that sum to 1 over draws of ξ, not in each.
+    const double front = measure.log_u(t) - std::log(measure.group_sizes()[t]);
+    for (int c = 0; c < k; ++c) o[c] = row_out[c] + prior[c] + front;
+    o[k] = measure.log_new(t) + front + likelihood.log_single()[row];
   }
 }
 

@@ -6,7 +6,7 @@
 namespace hedgerow {
 
 // Rows n_old.. of the likelihood are new. out (n_new × (K+1)): log[weight × density] for every cluster of `state` and a
-// new one; the exponentials of a row sum to its predictive density.
+// new one; the exponentials of a row sum to its predictive density, with ξ over several groups on average over draws.
 void predictive(State& state, int n_old, const std::vector<int>& new_groups, double* out);
 
 }  // namespace hedgerow
