@@ -92,20 +92,30 @@ def pitman_yor_mixture(
 
 
 def moving_clusters(
-    n: int = 100, steps: int = 15, births: float = 1.0, survival: float = 0.7, seed: Seed = 0
+    n: int = 100,
+    steps: int = 15,
+    births: float = 1.0,
+    survival: float = 0.7,
+    seed: Seed = 0,
+    *,
+    centre_sd: float = 10.0**0.5,
+    point_sd: float = 1.5**0.5,
 ) -> Toy:
     """Time-varying clusters in the plane: n points per living centre at each of the steps 1, 2, ...
 
-    At each step Poisson(births) new centres are drawn from N(0, 10 I) and every earlier centre takes part
-    with probability `survival`, whether or not it did at the step before; each centre that takes part emits n
-    points from N(centre, 1.5 I). A step that would stay empty gets one new centre, so that every step has
-    data (the paper's recipe allows an empty first step).
+    At each step Poisson(births) new centres are drawn from N(0, centre_sd**2 I) and every earlier centre takes
+    part with probability `survival`, whether or not it did at the step before; each centre that takes part emits
+    n points from N(centre, point_sd**2 I). The paper prints 10 and 1.5 as variances, the defaults here; its figure
+    has them as standard deviations, which sets the clusters apart: centre_sd=10, point_sd=1.5. A step that would
+    stay empty gets one new centre, so that every step has data (the paper's recipe allows an empty first step).
     """
     owner = "moving_clusters"
     _check_n(n, owner)
     require(isinstance(steps, int | np.integer) and steps >= 1, owner, "steps", steps, "be 1 or more")
     require(np.isfinite(births) and births >= 0, owner, "births", births, "be 0 or more")
     require(0 <= survival <= 1, owner, "survival", survival, "lie in [0, 1]")
+    for name, value in (("centre_sd", centre_sd), ("point_sd", point_sd)):
+        require(bool(np.isfinite(value)) and value >= 0, owner, name, value, "be 0 or more")
     rng = np.random.default_rng(seed)
     centres = np.empty((0, 2))
     X, labels, times = [], [], []
@@ -115,9 +125,9 @@ def moving_clusters(
         if len(alive) + born == 0:
             born = 1
         alive = np.concatenate([alive, len(centres) + np.arange(born)])
-        centres = np.concatenate([centres, np.sqrt(10.0) * rng.standard_normal((born, 2))])
+        centres = np.concatenate([centres, centre_sd * rng.standard_normal((born, 2))])
         here = np.repeat(alive, n)
-        X.append(centres[here] + np.sqrt(1.5) * rng.standard_normal((len(here), 2)))
+        X.append(centres[here] + point_sd * rng.standard_normal((len(here), 2)))
         labels.append(here)
         times.append(np.full(len(here), step, dtype=np.int64))
     return Toy(np.concatenate(X), np.concatenate(labels).astype(np.int32), np.concatenate(times))

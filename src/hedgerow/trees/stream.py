@@ -204,6 +204,11 @@ class TreeStream:
         return [Event(at, KINDS[kind], cluster, other, size) for at, kind, cluster, other, size in zip(*columns, strict=True)]
 
     @property
+    def log_joint(self) -> float:
+        """Log joint of the clusters now, at u and the hyper-parameters as they are, on the scale of `Mixture.log_joint`."""
+        return float(self._started().log_joint())
+
+    @property
     def values(self) -> dict[str, Any]:
         """U and the hyper-parameters now."""
         state = self._started().measure()
