@@ -153,7 +153,9 @@ def _read_parquet(place: Path) -> Any:
     with parquet.ParquetFile(place) as file:
         shape = file.metadata.num_rows, len(file.schema_arrow.names)
         _check_size(place, 8 * shape[0] * shape[1], 5 * _most_unpacked(place))
-        return file.read()
+        table = file.read()
+    table.validate(full=True)  # text that is none would be noticed later, in other words
+    return table
 
 
 def _check_shape(place: Path, shape: Sequence[int], length: int) -> None:
