@@ -65,7 +65,15 @@ def on_dask(model: hr.Mixture, paths: list[Path], workers: int, iterations: int,
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": None, "silence_logs": 50}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         clock = time.perf_counter()
-        post = sample(model, paths, draws=iterations, warmup=0, seed=0, init=init, client=client)
+
+        def tell(update: Any) -> None:
+            spent = time.perf_counter() - clock
+            print(
+                f"  {spent:6.0f} s  iteration {update.done:3d}  {update.n_clusters:4d} clusters  log joint {update.log_joint:,.0f}",
+                flush=True,
+            )
+
+        post = sample(model, paths, draws=iterations, warmup=0, seed=0, init=init, client=client, labels="none", callbacks=[tell])
         seconds = time.perf_counter() - clock
     stats = post.sample_stats
     share = stats["shard_seconds"] / stats["seconds"]

@@ -113,7 +113,7 @@ def test_the_same_when_shards_are_lost_again_and_again(model, parts, here, monke
 
 def test_cuts_change_no_random_number(model, X) -> None:
     """One row's uniforms are those of its global number: sweeps of well-separated data agree however the rows are cut."""
-    settings = SETTINGS | {"kernel": Conditional(scouts=1300, pairs=0), "init": "scouts", "draws": 3, "warmup": 0}
+    settings = SETTINGS | {"kernel": Conditional(scouts=1300, pairs=0, visits=0), "init": "scouts", "draws": 3, "warmup": 0}
     one, many = sample(model, [X], **settings), sample(model, np.split(X, [100, 600]), **settings)
     np.testing.assert_array_equal(one.labels(0), many.labels(0))
 

@@ -97,7 +97,7 @@ def stand_still(chain: Coordinator, X: Any) -> None:
         same = np.arange(chain.n_clusters, dtype=np.int32)
         chain._names = [Names(same, same, same[:0], same[:0])] * len(chain.crew.sources)
         chain._scout_labels = labels.copy()
-        rows = choose_rows(len(labels), chain._options.visits, [iteration, chain._seed])
+        rows = choose_rows(len(labels), chain._options.visits_of(len(labels)), [iteration, chain._seed])
         return rows, by_shard(rows, chain._first), labels[rows], X[rows]
 
     chain._sweep = sweep  # type: ignore[method-assign]

@@ -137,7 +137,7 @@ class Coordinator:
         log_weight, log_rate = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
         atoms = self._ledger.draw_atoms(self._word(iteration, _ATOMS))
         values = self.values()
-        visits = self._options.visits
+        visits = self._options.visits_of(self._n)
         plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITED]), self._first)
         strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
         command = {

@@ -24,9 +24,10 @@ class Conditional:
         a cluster already taken are passed over.
     scans : int
         Passes over the rows that refine the two halves before the one that counts.
-    visits : int
+    visits : int, optional
         Rows, drawn in every iteration, that are resampled one by one with parameters integrated out. New clusters begin there, so half
-        of them are drawn from the fiftieth of the rows that fit the clusters of the scouts least.
+        of them are drawn from the fiftieth of the rows that fit the clusters of the scouts least. By default a twenty-fifth of
+        the rows, at least 2,000 and at most 20,000.
     even_share : float
         Share of pairs whose halves are drawn without looking at the rows: hopeless as splits of large clusters, they are what
         lets two clusters in one place merge.
@@ -35,7 +36,7 @@ class Conditional:
     scouts: int = 5000
     pairs: int = 24
     scans: int = 1
-    visits: int = 4000
+    visits: int | None = None
     even_share: float = 0.25
 
     def __post_init__(self) -> None:
@@ -43,9 +44,15 @@ class Conditional:
         owner = "Conditional"
         for name, low in (("scouts", 2), ("pairs", 0), ("scans", 0), ("visits", 0)):
             value = getattr(self, name)
+            if name == "visits" and value is None:
+                continue
             require(is_whole(value) and value >= low, owner, name, value, f"be a whole number from {low} up")
         good = isinstance(self.even_share, (int, float)) and 0 <= self.even_share <= 1
         require(good, owner, "even_share", self.even_share, "lie in [0, 1]")
+
+    def visits_of(self, n: int) -> int:
+        """Rows visited in an iteration over n rows."""
+        return min(max(n // 25, 2_000), 20_000) if self.visits is None else self.visits
 
 
 def is_whole(value: object) -> bool:
