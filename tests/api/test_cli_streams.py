@@ -145,6 +145,13 @@ def test_lines_that_nobody_should_send(monkeypatch, capsys, tmp_path) -> None:
     assert [line["row"] for line in told if "row" in line] == list(range(120))
 
 
+def test_a_first_object_without_columns_is_a_bad_line(monkeypatch, capsys) -> None:
+    code, told, err = feed(monkeypatch, capsys, ["{}", '{"id": 3}', *ROWS[:40]], "--id", "id", *EXACT)
+    assert code == 0, err
+    assert [line["line"] for line in told if "error" in line] == [1, 2]
+    assert [line["row"] for line in told if "row" in line] == list(range(40))
+
+
 def test_half_letters_come_back(monkeypatch, capsys, tmp_path) -> None:
     lines = [json.dumps({"id": "\ud800", "a": i % 7, "b": float(i)}) for i in range(20)]
     code, told, err = feed(monkeypatch, capsys, lines, "--id", "id", "--state", tmp_path / "s.hedge")

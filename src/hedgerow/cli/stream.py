@@ -289,6 +289,8 @@ class _Talk:
         apart = {self.options.id, self.options.times, *_listed(self.options.drop)}
         if not self.columns:
             self.columns = sorted(key for key in row if key not in apart)
+            if not self.columns:
+                raise ParameterError("an object must have a key to cluster by.")
         for key in self.columns:
             if key not in row or not _is_plain(row[key]):
                 raise ParameterError(f"an object must have a finite number, a text or null under {key!r}.")
