@@ -6,7 +6,7 @@ and c with the degrees of freedom are those under which a tree built on the rows
 grid (empirical Bayes, within a second or two). Changing the unit of a column changes nothing. Adjusted Rand index against
 the known classes:
 
-    iris  0.90 (0.56 by the rule of NIPS 2015)      wine  0.86 (0.01)      digits  0.47 (0.45, columns apart)
+    iris  0.90 (0.56 by the rule of NIPS 2015)      wine  0.86 (0.01)      digits  0.46 (0.45, columns apart)
 
 On iris two and three clusters are nearly as good by expected loss, and a short run may end with either.
 """
