@@ -246,8 +246,8 @@ def text_claims(result: Record) -> list[str]:
     lines.append(verdict(order[-1] == "tgMCMC", f"tgMCMC has the fewest effective draws: {words} per second.", _ess_reason(part)))
     log_r = cells["tgMCMC"]["log_r"]["mean"]
     lines.append(
-        f"- mean log r of tgMCMC is {number(log_r, 1)}, of SM {number(cells['SM']['log_r']['mean'], 0)}. (The copy of the paper at hand has a "
-        "stray number beside Figure 5, −256.48 (218.81), without its label.)"
+        f"- mean log r of tgMCMC is {number(log_r, 1)}, of SM {number(cells['SM']['log_r']['mean'], 0)}. (The copy of the paper at hand "
+        "has a stray number beside Figure 5, −256.48 (218.81), without its label.)"
     )
     return lines + _ours(part)
 
@@ -272,8 +272,8 @@ def _ours(part: Record) -> list[str]:
             highest(cells, "ess_clusters_per_second"),
             f"{name}: TreeGuided has the most effective draws of the number of clusters per second: "
             f"{ranking(cells, 'ess_clusters_per_second', digits=2)[1]}. {_ess_reason(part)}",
-            f"TreeGuided is still climbing, which counts as few effective draws, while Gibbs and SM turn round where they are stuck: its "
-            f"mean log joint is {number(cells[OURS]['mean_log_joint']['mean'], 0)}, that of Gibbs "
+            "TreeGuided is still climbing, which counts as few effective draws, while Gibbs and SM turn round where they are stuck: "
+            f"its mean log joint is {number(cells[OURS]['mean_log_joint']['mean'], 0)}, that of Gibbs "
             f"{number(cells['Gibbs']['mean_log_joint']['mean'], 0)}.",
         ),
     ]
