@@ -246,8 +246,8 @@ def text_claims(result: Record) -> list[str]:
     lines.append(verdict(order[-1] == "tgMCMC", f"tgMCMC has the fewest effective draws: {words} per second.", _ess_reason(part)))
     log_r = cells["tgMCMC"]["log_r"]["mean"]
     lines.append(
-        f"- mean log r of tgMCMC is {number(log_r, 1)}, of SM {number(cells['SM']['log_r']['mean'], 0)}. (The copy of the paper at hand "
-        "has a stray number beside Figure 5, −256.48 (218.81), without its label.)"
+        f"- mean log r of tgMCMC is {number(log_r, 1)}, of SM {number(cells['SM']['log_r']['mean'], 0)}. (The copy at hand "
+        "of the paper has a stray number beside Figure 5, −256.48 (218.81), without its label.)"
     )
     return lines + _ours(part)
 
