@@ -190,7 +190,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--iterations", type=int, default=40)
+    parser.add_argument("--iterations", type=int, default=60)
     parser.add_argument("--memory-seconds", type=float, default=240.0)
     parser.add_argument("--memory-only", action="store_true")
     parser.add_argument(
