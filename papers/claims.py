@@ -292,14 +292,22 @@ def synthetic_claims(result: Record) -> list[str]:
         for column, words_of in (("max_log_joint", "best log joint"), ("settled_log_joint", "log joint at the partition")):
             order, words = ranking(paper, column, digits=0)
             lines.append(
-                verdict(order == ["IBHC", "Gibbs", "SMC"], f"{name}, {words_of} in the paper's order IBHC, Gibbs, SMC: {words}.")
+                verdict(
+                    order == ["IBHC", "Gibbs", "SMC"],
+                    f"{name}, {words_of} in the paper's order IBHC, Gibbs, SMC: {words}.",
+                    f"SMC ran {paper['SMC']['seconds']['runs']} time(s), Gibbs has a standard deviation of "
+                    f"{number(paper['Gibbs'][column]['sd'], 0)} over its runs: the two cannot be told apart.",
+                )
             )
         seconds = {method: row["seconds"]["mean"] for method, row in paper.items()}
         quick = sorted(seconds, key=lambda method: seconds[method])
         words = ", ".join(f"{method} {seconds[method]:.1f} s (paper {result['printed'][method]['seconds']:,} s)" for method in quick)
         lines.append(
             verdict(
-                quick == ["IBHC", "SMC", "Gibbs"], f"{name}, from the quickest to the slowest, in the paper IBHC, SMC, Gibbs: {words}."
+                quick == ["IBHC", "SMC", "Gibbs"],
+                f"{name}, from the quickest to the slowest, in the paper IBHC, SMC, Gibbs: {words}.",
+                f"Against the paper Gibbs gained a factor {result['printed']['Gibbs']['seconds'] / seconds['Gibbs']:,.0f}, SMC "
+                f"{result['printed']['SMC']['seconds'] / seconds['SMC']:,.0f}.",
             )
         )
         ours = cells[OURS]

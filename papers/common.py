@@ -237,7 +237,7 @@ def pyplot() -> Any:
 
 def save_figure(figure: Any, out: Path, name: str) -> None:
     """As PNG (of 160 colours, a third of the size) and SVG, whole or not at all."""
-    for suffix, options in ((".png", {"dpi": 110}), (".svg", {"dpi": 110, "metadata": {"Date": None}})):
+    for suffix, options in ((".png", {"dpi": 110}), (".svg", {"dpi": 40, "metadata": {"Date": None}})):
         fresh = out / f"{name}.tmp{suffix}"
         figure.savefig(fresh, **options)
         if suffix == ".png":
