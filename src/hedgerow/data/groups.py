@@ -54,6 +54,8 @@ def read_levels(times: object, n: int | None, owner: str) -> tuple[Levels, npt.N
 
 def _as_array(times: object, owner: str) -> npt.NDArray[Any]:
     array = np.asarray(getattr(times, "to_numpy", lambda: times)())
+    if array.dtype.kind in "US" and isinstance(times, list | tuple):
+        array = np.asarray(times, dtype=object)  # NumPy turns numbers among names into names without a word
     if array.dtype.kind == "O":
         entries = array.reshape(-1).tolist()
         if all(isinstance(entry, str) for entry in entries):
