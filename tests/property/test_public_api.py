@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import warnings
 from typing import Any
 
@@ -246,7 +247,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: re.sub(r" at 0x\w+", "", str(options)))
 def test_options_of_every_kind(options) -> None:
     X = np.random.default_rng(0).normal(0, 1, (8, 2))
     sample(hr.Mixture(hr.DP(), hr.GaussianDiagonal()), X, **({"draws": 2, "warmup": 1, "chains": 1} | options))
