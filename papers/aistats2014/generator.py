@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import hedgerow as hr
 from papers.common import stored
 
 
@@ -26,21 +27,8 @@ class Points(NamedTuple):
 
 def moving_points(per_centre: int, seed: int, steps: int = 15, centre_sd: float = 10.0, point_sd: float = 1.5) -> Points:
     """Poisson(1) new centres a step, every earlier one taking part with probability 0.7; a step that would be empty gets one."""
-    rng = np.random.default_rng(seed)
-    centres = np.empty((0, 2))
-    X, labels, times = [], [], []
-    for step in range(1, steps + 1):
-        alive = np.flatnonzero(rng.random(len(centres)) < 0.7)
-        born = int(rng.poisson(1.0))
-        if len(alive) + born == 0:
-            born = 1
-        alive = np.concatenate([alive, len(centres) + np.arange(born)])
-        centres = np.concatenate([centres, centre_sd * rng.standard_normal((born, 2))])
-        here = np.repeat(alive, per_centre)
-        X.append(centres[here] + point_sd * rng.standard_normal((len(here), 2)))
-        labels.append(here)
-        times.append(np.full(len(here), step))
-    return Points(np.concatenate(X), np.concatenate(times), {"truth": np.concatenate(labels)}, "own moving clusters")
+    X, labels, times = hr.data.moving_clusters(per_centre, seed=seed, steps=steps, centre_sd=centre_sd, point_sd=point_sd)
+    return Points(X, times, {"truth": labels.astype(np.int64)}, "own moving clusters")
 
 
 def figure_points(every: int = 1) -> Points | None:
