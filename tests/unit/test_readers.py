@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import io
 from pathlib import Path
@@ -12,10 +13,13 @@ import pytest
 from scipy import io as scipy_io
 from scipy import sparse
 
+import hedgerow as hr
 from hedgerow.cli import main
+from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.data.csr import read_csr
 from hedgerow.data.matrix_market import read_matrix_market
 from hedgerow.data.npy import read_npy
+from hedgerow.data.parquet_pages import unpacked_size
 
 TABLE = sparse.random(30, 12, 0.2, random_state=0)
 EVEN = sparse.random(12, 12, 0.3, random_state=1)
@@ -169,3 +173,70 @@ def test_errors_are_of_the_house(tmp_path, capsys) -> None:
     (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
     assert main(["fit", str(tmp_path / "x.npy")]) == 2
     assert "must be a readable .npy file" in capsys.readouterr().err
+
+
+def read_parquet(path: Path, table: Any, **options: Any) -> Any:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(table, path, **options)
+    parser = argparse.ArgumentParser()
+    add_data_arguments(parser)
+    return read_source(str(path), parser.parse_args([])).X
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("pages", [{"use_dictionary": False, "row_group_size": 70}, {"write_page_index": True, "data_page_size": 50}])
+def test_parquet_comes_back_as_it_was(tmp_path, codec, version, pages) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    words = [None if i % 7 == 0 else f"word {i % 5}" for i in range(200)]
+    table = arrow.table(
+        {
+            "number": np.linspace(0, 1, 200),
+            "word": words,
+            "long": arrow.array(words, arrow.large_string()),
+            "level": arrow.array(words).dictionary_encode(),
+            "bytes": arrow.array([b"x"] * 200, arrow.binary()),
+            "truth": [i % 3 == 0 for i in range(200)],
+            "list": [[1, 2]] * 200,
+        }
+    )
+    found = read_parquet(tmp_path / "x.parquet", table, compression=codec, data_page_version=version, **pages)
+    assert found.equals(table)
+
+
+def test_parquet_without_rows(tmp_path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"a": arrow.array([], arrow.float64()), "s": arrow.array([], arrow.string())})
+    assert read_parquet(tmp_path / "x.parquet", table).shape == (0, 2)
+
+
+def test_a_text_that_every_row_points_at_does_not_fill_the_memory(tmp_path) -> None:
+    """25 gigabytes of text in a file of 25 kilobytes."""
+    arrow = pytest.importorskip("pyarrow")
+    texts = arrow.DictionaryArray.from_arrays(np.zeros(50_000, np.int32), ["x" * 500_000])
+    with pytest.raises(hr.ParameterError, match="must not hold far more than its size says"):
+        read_parquet(tmp_path / "x.parquet", arrow.table({"s": texts}), store_schema=False, dictionary_pagesize_limit=1 << 30)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table([arrow.array([1.0]), arrow.array([2.0])], names=["b", "b"])
+    with pytest.raises(hr.ParameterError, match="a different name for every column"):
+        read_parquet(tmp_path / "x.parquet", table)
+
+
+def test_what_a_page_claims_is_read_before_it(tmp_path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    parquet.write_table(arrow.table({"a": np.linspace(0, 1, 500)}), path, compression="snappy", use_dictionary=False)
+    metadata = parquet.ParquetFile(path).metadata
+    start = metadata.row_group(0).column(0).data_page_offset
+    content = path.read_bytes()
+    assert 4000 <= unpacked_size(memoryview(content), metadata) < 4100
+    # Field 1, the kind of page, is 0; field 2, its size unpacked, has two bytes.
+    assert (content[start : start + 3], content[start + 4] & 128) == (b"\x15\x00\x15", 0)
+    hostile = content[: start + 3] + b"\xfe\xff\xff\xff\x0f" + content[start + 5 :]
+    assert unpacked_size(memoryview(hostile), metadata) >= 2**31 - 1
+    with pytest.raises(ValueError, match="reaches beyond the file"):
+        unpacked_size(memoryview(content[:start]), metadata)

@@ -6,7 +6,9 @@ import argparse
 import csv
 import gzip
 import io
+import mmap
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from scipy import sparse
 from hedgerow.data.csr import read_csr
 from hedgerow.data.matrix_market import read_matrix_market
 from hedgerow.data.npy import read_npy
+from hedgerow.data.parquet_pages import unpacked_size
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import MissingExtraError, ParameterError, need_extra
 
@@ -150,12 +153,43 @@ def _check_size(place: Path, size: int, most: int) -> None:
 
 def _read_parquet(place: Path) -> Any:
     parquet = need_extra("pyarrow.parquet", "parquet")
+    most = 5 * _most_unpacked(place)
     with parquet.ParquetFile(place) as file:
-        shape = file.metadata.num_rows, len(file.schema_arrow.names)
-        _check_size(place, 8 * shape[0] * shape[1], 5 * _most_unpacked(place))
+        schema = file.schema_arrow
+        _check_names(place, schema.names)
+        _check_size(place, file.metadata.num_rows * sum(_entry_bytes(kind) for kind in schema.types), most)
+        with open(place, "rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+            _check_size(place, unpacked_size(view, file.metadata), most)
+    texts = [field.name for field in schema if str(field.type) in ("string", "binary", "large_string", "large_binary")]
+    with parquet.ParquetFile(place, read_dictionary=texts) as file:  # a long text that every row points at is there once
         table = file.read()
+    if texts:
+        table.validate(full=True)
+        _check_size(place, sum(_spelt_out(chunk) for name in texts for chunk in table.column(name).chunks), most)
+        table = table.cast(schema)
     table.validate(full=True)  # text that is none would be noticed later, in other words
     return table
+
+
+def _entry_bytes(kind: Any) -> int:
+    """Memory of one entry, at least."""
+    try:
+        return max(8, int(kind.bit_width) // 8)
+    except ValueError:  # entries of different lengths
+        return 8
+
+
+def _spelt_out(chunk: Any) -> int:
+    """Bytes of the texts of a column that holds each of them once."""
+    compute = need_extra("pyarrow.compute", "parquet")
+    lengths = compute.binary_length(chunk.dictionary).cast("int64")
+    return int(compute.sum(lengths.take(chunk.indices)).as_py() or 0)
+
+
+def _check_names(place: Path, names: Sequence[str]) -> None:
+    doubled = sorted(name for name, times in Counter(names).items() if times > 1)
+    if doubled:
+        raise ParameterError(f"{place}: must have a different name for every column. Got {', '.join(doubled)} twice.")
 
 
 def _check_shape(place: Path, shape: Sequence[int], length: int) -> None:
@@ -238,9 +272,7 @@ def _read_text(place: Path, *, header: bool) -> Frame | npt.NDArray[np.float64]:
     if not named and all(column.dtype.kind == "f" for column in columns):
         return np.column_stack([column.values for column in columns])
     names = names if named else [f"x{j}" for j in range(width)]
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
-        raise ParameterError(f"{place}: must have a different name for every column. Got {', '.join(doubled)} twice.")
+    _check_names(place, names)
     return Frame(names, columns)
 
 
