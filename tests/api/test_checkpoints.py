@@ -286,3 +286,19 @@ def test_a_run_too_large_for_the_disk_is_refused_at_once(model, X, tmp_path, mon
     monkeypatch.setattr(streaming_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 2**20))
     with pytest.raises(hr.ParameterError, match=r"need at least 0\.1 GiB and the disk of the checkpoint has 0\.0 GiB free"):
         sample(model, X, checkpoint=tmp_path / "run", draws=10**6, chains=2)
+
+
+def test_a_run_is_not_made_longer_than_the_disk_allows(model, X, tmp_path, monkeypatch) -> None:
+    whole = sample(model, X, draws=4, warmup=2, chains=2, seed=0, checkpoint=tmp_path)
+    monkeypatch.setattr(streaming_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 100))
+    with pytest.raises(hr.ParameterError, match=r"resume\(draws=9, chains=2\): the labels of .* rows need"):
+        resume(tmp_path, draws=9)
+    with pytest.raises(hr.ParameterError, match="draws must be at most"):
+        resume(tmp_path, draws=10**30)
+    np.testing.assert_array_equal(resume(tmp_path).labels, whole.labels)  # neither has changed what was asked for
+
+
+@pytest.mark.parametrize("name", ["draws", "warmup", "chains", "thin"])
+def test_counts_beyond_those_of_the_core_are_refused(model, X, name) -> None:
+    with pytest.raises(hr.ParameterError, match=f"{name} must be at most 2,147,483,647"):
+        sample(model, X, **{name: 2**31})

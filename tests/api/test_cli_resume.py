@@ -59,7 +59,7 @@ def stop_after(monkeypatch, blocks: int) -> None:
                 if next(left, 0) == 0:
                     os.kill(os.getpid(), signal.SIGINT)
 
-            return real(*args, callbacks=[interrupt], **settings)
+            return real(*args, **settings | {"callbacks": [*settings.get("callbacks", ()), interrupt]})
 
         monkeypatch.setattr(module, name, stopping)
 

@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.cli.keeping import (
-    CHECKPOINT,
     Record,
     finish,
     hold,
     kept_whatever_happens,
     read_every,
+    read_title,
     unfinished,
     write_record,
 )
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
 from hedgerow.cli.output import LOSSES, RUN, add_command, make_folder, say
 from hedgerow.cli.reading import add_data_arguments, read_source
+from hedgerow.cli.replacing import CHECKPOINT, replacing
 from hedgerow.errors import ParameterError
-from hedgerow.sampling import Checkpoint, clear_folder, sample
-from hedgerow.sampling.plan import read_plan
+from hedgerow.sampling import Checkpoint, sample
 
 __all__ = ["add"]
 
@@ -72,25 +72,24 @@ def run(options: argparse.Namespace) -> None:
     stem = Path(options.data).name.partition(".")[0]
     folder = make_folder(options.out or f"{stem}-run")
     every = read_every(options.checkpoint_every)
+    title = read_title(options.title, stem)
     with hold(folder, "fit"):
         _check_free(folder, force=options.force)
         n, width = source.X.shape
         say(f"{options.data}: {n:,} rows, {width:,} columns.")
         model = choose_model(source, options.prior, options.likelihood)
         kernel = read_kernel(options.kernel)
-        lengths = {name: getattr(options, name) for name in ("draws", "warmup", "chains", "thin", "seed")}
-        read_plan(model, source.X, kernel, options.init, source.times, **lengths)  # refused before a run is replaced, not after
-        _make_room(folder)
-        record = Record(options.title or stem, options.loss, source.names, source.rows)
-        write_record(folder, record)
-        with kept_whatever_happens(folder):
+        record = Record(title, options.loss, source.names, source.rows)
+        with replacing(folder) as begun, kept_whatever_happens(folder):
+            write_record(folder, record)
             post = sample(
                 model,
                 source.X,
                 kernel=kernel,
                 init=options.init,
                 times=source.times,
-                **lengths,
+                **{name: getattr(options, name) for name in ("draws", "warmup", "chains", "thin", "seed")},
+                callbacks=[begun],
                 progress=False if options.quiet else None,
                 checkpoint=Checkpoint(folder / CHECKPOINT, every=every),
             )
@@ -109,10 +108,3 @@ def _check_free(folder: Path, *, force: bool) -> None:
     if (folder / RUN).exists():
         raise ParameterError(f"--out {folder}: must not hold a run already (--force replaces it).")
 
-
-def _make_room(folder: Path) -> None:
-    """An empty checkpoint; what a run before left there goes."""
-    checkpoint = folder / CHECKPOINT
-    checkpoint.mkdir(exist_ok=True)
-    clear_folder(checkpoint)
-    (folder / RUN).unlink(missing_ok=True)  # of another run than the checkpoint: one of them would mislead

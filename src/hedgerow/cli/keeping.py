@@ -13,17 +13,14 @@ from typing import Any
 import numpy as np
 
 from hedgerow.cli.output import LOSSES, RUN, Interrupted, say, tell_files, tell_findings, write_pages
+from hedgerow.cli.replacing import ASIDE, CHECKPOINT, RECORD, settle
 from hedgerow.data.container import FormatError, read_container, write_container
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import Posterior
 from hedgerow.sampling import run_status
 from hedgerow.sampling.lock import FolderLock
 
-__all__ = ["CHECKPOINT", "Record", "finish", "hold", "read_every", "read_record", "unfinished", "write_record"]
-
-CHECKPOINT = "checkpoint"
-"""Folder within the run folder that `sample` streams to and `resume` goes on from."""
-_RECORD = "fit.hedge"
+__all__ = ["Record", "finish", "hold", "kept_whatever_happens", "read_every", "read_record", "read_title", "unfinished", "write_record"]
 
 
 @dataclass(frozen=True)
@@ -40,12 +37,12 @@ def write_record(folder: Path, record: Record) -> None:
     """Note it beside the checkpoint, before the run begins: a run killed later is finished in the same words."""
     content = asdict(record) | {"rows": None}
     text = json.dumps(record.rows, ensure_ascii=False).encode()  # may be long: bytes of an array have no bound
-    write_container(folder / CHECKPOINT / _RECORD, "fit", 1, content, {"rows": np.frombuffer(text, np.uint8)})
+    write_container(folder / CHECKPOINT / RECORD, "fit", 1, content, {"rows": np.frombuffer(text, np.uint8)})
 
 
 def read_record(folder: Path) -> Record:
     """What was noted; a folder that `sample` made in Python has nothing noted."""
-    path = folder / CHECKPOINT / _RECORD
+    path = folder / CHECKPOINT / RECORD
     if not path.exists():
         return Record(title=folder.resolve().name, loss=LOSSES[0])
     stored = read_container(path, "fit", (1,))
@@ -68,6 +65,7 @@ def _are_texts(given: object) -> bool:
 def hold(folder: Path, command: str) -> Iterator[None]:
     """The run folder to oneself, from before the first draw until the report is written."""
     with FolderLock(folder, command, "out", name=".lock"):
+        settle(folder)
         yield
 
 
@@ -76,6 +74,17 @@ def read_every(seconds: float | None) -> float | None:
     if seconds is not None and not seconds >= 0:
         raise ParameterError(f"--checkpoint-every {seconds}: must be a number of seconds from 0 up.")
     return seconds
+
+
+def read_title(title: str | None, other: str) -> str:
+    """The title asked for, or another; refused before the work if no file could hold it."""
+    if title is None:
+        return other.encode("utf-8", "replace").decode()  # the name of a file may be any bytes
+    try:
+        title.encode()
+    except UnicodeEncodeError as error:
+        raise ParameterError(f"--title {title!r}: must be text in UTF-8. Got bytes that are none.") from error
+    return title
 
 
 def unfinished(folder: Path) -> str | None:
@@ -97,7 +106,7 @@ def kept_whatever_happens(folder: Path) -> Iterator[None]:
             raise
         raise Interrupted(f"stopped before the first draw; the run is kept in {folder}, {how}") from None
     except (OSError, MemoryError):
-        if run_status(folder / CHECKPOINT) is not None:
+        if run_status(folder / CHECKPOINT) is not None and not (folder / ASIDE).exists():
             print(f"hedgerow: the draws so far are kept in {folder}; once there is room, {how}", file=sys.stderr)
         raise
 

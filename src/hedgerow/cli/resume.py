@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hedgerow.cli.keeping import CHECKPOINT, finish, hold, kept_whatever_happens, read_every, read_record
+from hedgerow.cli.keeping import finish, hold, kept_whatever_happens, read_every, read_record, read_title
 from hedgerow.cli.output import LOSSES, add_command, say
+from hedgerow.cli.replacing import ASIDE, CHECKPOINT
 from hedgerow.errors import ParameterError
 from hedgerow.sampling import Checkpoint, resume, run_status
 
@@ -42,13 +43,16 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Find the checkpoint, draw what is missing, write, tell."""
     folder = Path(options.run_folder)
+    if (folder / ASIDE).is_dir():  # killed while it replaced another run: which of the two it is must be settled first
+        with hold(folder, "resume"):
+            pass
     place = folder / CHECKPOINT if run_status(folder) is None else folder
     status = run_status(place)
     if status is None:
         raise ParameterError(f"{folder}: must be the folder of a run that has begun, as `hedgerow fit` makes.")
     with hold(folder, "resume"):
         record = read_record(folder)
-        record = replace(record, title=options.title or record.title, loss=options.loss or record.loss)
+        record = replace(record, title=read_title(options.title, record.title), loss=options.loss or record.loss)
         say(f"{folder}: {status[0]:,} of {status[1]:,} draws are there.")
         with kept_whatever_happens(folder):
             post = resume(

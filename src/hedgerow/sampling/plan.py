@@ -22,7 +22,10 @@ from hedgerow.mixture import Mixture
 from hedgerow.sampling.chain import Chain
 from hedgerow.sampling.starts import Start, first_labels, read_starts
 
-__all__ = ["Plan", "read_plan"]
+__all__ = ["MOST", "Plan", "read_plan"]
+
+MOST = 2**31 - 1
+"""The largest count of anything; the core counts iterations in integers of this size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,7 @@ def read_plan(
     """The plan behind the arguments of `sample`, or a refusal."""
     for name, value, least in (("draws", draws, 1), ("warmup", warmup, 0), ("chains", chains, 1), ("thin", thin, 1)):
         require(_is_whole(value) and value >= least, "sample", name, value, f"be a whole number from {least} up")
+        require(value <= MOST, "sample", name, value, f"be at most {MOST:,}")
     good = seed is None or (_is_whole(seed) and seed >= 0)
     require(good, "sample", "seed", seed, "be a whole number from 0 up, or None")
     require(isinstance(model, Mixture), "sample", "model", model, "be a Mixture")

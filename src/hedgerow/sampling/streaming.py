@@ -44,7 +44,7 @@ from hedgerow.sampling.pieces import (
     write_carried,
     write_state,
 )
-from hedgerow.sampling.plan import Plan
+from hedgerow.sampling.plan import MOST, Plan
 from hedgerow.sampling.recorder import Arrays, FloatArray, Recorder, rectangle
 from hedgerow.sampling.walk import Begin, News, Pace
 
@@ -190,7 +190,7 @@ def start_folder(checkpoint: Checkpoint, plan: Plan) -> FolderRecorder:
         if any(folder.glob("manifest-*.hedge")):
             wanted = "name a new folder: this one holds a run, which hedgerow.resume() continues"
             require(False, "sample", "checkpoint", shown, wanted)
-        _check_disk(folder, plan)
+        _check_disk(folder, plan, "sample")
         write_description(folder / _PLAN, plan)
         manifest = Manifest(
             plan=File(_PLAN, sha256_of(folder / _PLAN)),
@@ -227,6 +227,7 @@ def continue_folder(
         if len(manifest.chains) != plan.chains:
             raise FormatError(f"resume(...): the manifest must speak of {plan.chains} chains. Got {len(manifest.chains)}.")
         plan = replace(plan, draws=_read_draws(draws, manifest))
+        _check_disk(folder, plan, "resume", drawn=sum(chain.drawn for chain in manifest.chains))
         _warn_of_changes(manifest)
         begins, chains = [], []
         for chain in manifest.chains:
@@ -290,6 +291,7 @@ def _read_draws(draws: int | None, manifest: Manifest) -> int:
         return manifest.draws
     good = hasattr(draws, "__index__") and not isinstance(draws, bool) and draws >= manifest.draws
     require(good, "resume", "draws", draws, f"be a whole number from {manifest.draws} up, the draws asked for before")
+    require(draws <= MOST, "resume", "draws", draws, f"be at most {MOST:,}")
     return int(draws)
 
 
@@ -303,12 +305,12 @@ def _warn_of_changes(manifest: Manifest) -> None:
             warnings.warn(message + "those of an uninterrupted run to the last bit.", stacklevel=4)
 
 
-def _check_disk(folder: Path, plan: Plan) -> None:
+def _check_disk(folder: Path, plan: Plan, owner: str, drawn: int = 0) -> None:
     """Refuse a run whose labels cannot fit, at one byte each, before it starts and not after days."""
-    needed, free = plan.chains * plan.draws * plan.n, shutil.disk_usage(folder).free
+    needed, free = max(0, plan.chains * plan.draws - drawn) * plan.n, shutil.disk_usage(folder).free
     if needed > free:
         raise ParameterError(
-            f"sample(draws={plan.draws}, chains={plan.chains}): the labels of {plan.n} rows need at least "
+            f"{owner}(draws={plan.draws}, chains={plan.chains}): the labels of {plan.n} rows need at least "
             f"{needed / 2**30:.1f} GiB and the disk of the checkpoint has {free / 2**30:.1f} GiB free. Ask for fewer draws or "
             f"chains, or use thin= to keep them far apart."
         )
