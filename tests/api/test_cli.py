@@ -383,15 +383,11 @@ def test_a_lone_row_is_answered_at_once_and_a_stop_saves(tmp_path):
     assert TreeStream.load(state).n_seen == 101
 
 
-@pytest.mark.parametrize(
-    "wrong", [["--draws", "0"], ["--likelihood", "Poisson()"], ["--init", "nowhere"], ["--kernel", "Gibbs(subset=0)"]]
-)
-def test_a_refused_fit_replaces_no_run(folder, capsys, tmp_path, wrong):
-    target = tmp_path / "run"
-    fit = ["fit", folder / "flowers.csv", "--id", "plant", "--drop", "species", "--out", target]
-    assert run(capsys, *fit, *SHORT)[0] == 0
-    before = {path.name: path.read_bytes() for path in target.iterdir() if path.is_file()}
-    code, _, err = run(capsys, *fit, "--force", *SHORT, *wrong)
-    assert code == 2
-    assert "must" in err
-    assert {path.name: path.read_bytes() for path in target.iterdir() if path.is_file()} == before
+def test_rows_in_time(folder, capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{i // 20},{rng.normal(5 * (i % 2)):.3f},{rng.normal():.3f}\n" for i in range(60)]
+    (tmp_path / "moving.csv").write_text("when,a,b\n" + "".join(lines))
+    prior = "MixedNRM(NGG(1.0, 0.3, 0.1), decay=0.5)"
+    code, out, err = run(capsys, "fit", tmp_path / "moving.csv", "--times", "when", "--prior", prior, "--out", tmp_path / "run", *SHORT)
+    assert (code, "Prior: MixedNRM" in out) == (0, True), err
+    assert load(tmp_path / "run" / "run.hedge").times is not None

@@ -16,7 +16,7 @@ from hedgerow.estimators.defaults import default_prior, settle
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Product, likelihood_for
 from hedgerow.mixture import Mixture
-from hedgerow.priors import Prior
+from hedgerow.priors import MixedNRM, Prior
 
 __all__ = ["add_model_arguments", "choose_model", "read_kernel"]
 
@@ -46,7 +46,8 @@ def choose_model(source: Source, prior: str | None, likelihood: str | None) -> M
     law: Prior = default_prior() if prior is None else _read(prior, {**PRIORS, **LAWS}, Prior, "--prior")
     n = source.X.shape[0]
     said = "" if prior is not None else " (--prior changes it)"
-    say(f"Prior: {law}, which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows{said}.")
+    expects = "" if isinstance(law, MixedNRM) else f", which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows"
+    say(f"Prior: {law}{expects}{said}.")
     if likelihood is not None:
         family: Likelihood = _read(likelihood, LIKELIHOODS, Likelihood, "--likelihood")
         say(f"Likelihood: {likelihood.strip()}, what it leaves open taken from the data.")
