@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
+import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -13,13 +18,30 @@ from hedgerow.cli.command import build_parser
 COMMANDS = sorted(next(action.choices for action in build_parser()._actions if isinstance(action.choices, dict)))
 
 
-def test_completion_in_a_shell(tmp_path, capsys):
-    """The script is sourced by a real shell, which then completes a command, an option, a choice and a file."""
+BEGUN = {
+    "hedgerow su": "summary",
+    "hedgerow fit --dra": "--draws",
+    "hedgerow fit --loss bi": "binder",
+    "hedgerow fit flow": "flowers.csv",
+}
+"""A command, an option, a choice and a file, begun and completed."""
+
+
+@pytest.fixture
+def folder(tmp_path):
     (tmp_path / "flowers.csv").write_text("a\n1\n")
-    assert main(["completion", "bash"]) == 0
-    (tmp_path / "hedgerow.bash").write_text(capsys.readouterr().out)
-    lines = ["hedgerow su", "hedgerow fit --dra", "hedgerow fit --loss bi", "hedgerow fit flow"]
-    asked = "\n".join(f"ask {line}" for line in lines)
+    return tmp_path
+
+
+def script_for(shell, capsys):
+    assert main(["completion", shell]) == 0
+    return capsys.readouterr().out
+
+
+def test_completion_in_bash(folder, capsys):
+    """The script is sourced by a real shell, which then completes."""
+    (folder / "hedgerow.bash").write_text(script_for("bash", capsys))
+    asked = "\n".join(f"ask {line}" for line in BEGUN)
     script = f"""
         source hedgerow.bash
         ask() {{
@@ -29,8 +51,51 @@ def test_completion_in_a_shell(tmp_path, capsys):
         }}
         {asked}
     """
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:4] == ["summary", "--draws", "binder", "flowers.csv"]
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:4] == list(BEGUN.values())
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_completion_in_fish(folder, capsys):
+    (folder / "hedgerow.fish").write_text(script_for("fish", capsys))
+    script = "source hedgerow.fish; " + "; ".join(f"complete -C'{line}'" for line in BEGUN)
+    done = subprocess.run(["fish", "-N", "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == list(BEGUN.values())
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_completion_in_zsh(folder, capsys):
+    """zsh completes at a terminal only: one is made for it, and the tabulator pressed in it."""
+    (folder / "_hedgerow").write_text(script_for("zsh", capsys))
+    terminal, end = pty.openpty()
+    places = {"cwd": folder, "stdin": end, "stdout": end, "stderr": end, "start_new_session": True}
+    with subprocess.Popen(["zsh", "-f", "-i"], env={**os.environ, "TERM": "dumb"}, **places) as shell:
+        os.close(end)
+        try:
+            press(terminal, "PS1=; fpath=($PWD $fpath); autoload -U compinit; compinit -u -d $PWD/dump; echo rea''dy\n", "ready")
+            for line, word in BEGUN.items():
+                whole = " ".join([*line.split()[:-1], word])
+                assert whole in press(terminal, line + "\t", whole)
+                os.write(terminal, b"\x15")  # the line away
+        finally:
+            shell.kill()
+            os.close(terminal)
+
+
+def press(terminal, keys, wanted):
+    """Types into a terminal and reads until it shows what is wanted, for half a minute at most."""
+    os.write(terminal, keys.encode())
+    shown, late = "", time.monotonic() + 30
+    while wanted not in shown and time.monotonic() < late:
+        if select.select([terminal], [], [], 0.1)[0]:
+            shown += os.read(terminal, 65536).decode(errors="replace")
+    return shown
+
+
+def test_a_shell_that_an_old_shtab_does_not_know(monkeypatch, capsys):
+    monkeypatch.setattr("shtab.SUPPORTED_SHELLS", ["bash", "zsh"])
+    assert main(["completion", "fish"]) == 2
+    assert "knows nothing of fish. Update it with: pip install -U shtab" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

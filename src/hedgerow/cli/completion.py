@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from hedgerow.cli.output import add_command
-from hedgerow.errors import need_extra
+from hedgerow.errors import ParameterError, need_extra
 
 __all__ = ["add"]
 
-SHELLS = ("bash", "zsh")
+SHELLS = ("bash", "zsh", "fish")
 FILES = {"data", "out", "state", "words", "run_folder", "video"}
 """Arguments, by name, whose values are files or folders."""
 
 EXAMPLES = """examples:
   hedgerow completion bash > ~/.local/share/bash-completion/completions/hedgerow
   hedgerow completion zsh > ~/.zsh/functions/_hedgerow      (a folder in your fpath)
+  hedgerow completion fish > ~/.config/fish/completions/hedgerow.fish
 """
 
 
@@ -37,6 +38,10 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the script for the whole command line."""
     shtab = need_extra("shtab", "completion")
+    if options.shell not in shtab.SUPPORTED_SHELLS:
+        raise ParameterError(
+            f"completion: shtab {shtab.__version__} knows nothing of {options.shell}. Update it with: pip install -U shtab"
+        )
     from hedgerow.cli.command import build_parser  # the parser of all commands, of which this is one
 
     parser = build_parser()
