@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.data.container import FormatError
+from hedgerow.data.container import FormatError, read_container, write_container
 from hedgerow.sampling import Checkpoint, resume, sample
 from hedgerow.sampling import streaming as streaming_module
-from hedgerow.sampling.manifest import newest_manifest, write_manifest
+from hedgerow.sampling.manifest import newest_manifest, sha256_of, write_manifest
 
 SETTINGS: dict[str, Any] = {"kernel": hr.Gibbs(), "draws": 50, "warmup": 12, "chains": 2, "seed": 5, "thin": 2}
 
@@ -126,6 +126,22 @@ def test_a_manifest_names_no_file_outside_the_folder(stopped) -> None:
     write_manifest(stopped, replace(manifest, chains=(replace(first, states=(elsewhere,)), second)))
     with pytest.raises(FormatError, match="parts that do not fit"):
         resume(stopped)
+
+
+@pytest.mark.parametrize("name", ["stats.0", "log_joint", "labels"])
+def test_draws_that_are_no_numbers_are_refused(model, X, tmp_path, name) -> None:
+    """Though the manifest vouches for them."""
+    sample(model, X, **(SETTINGS | {"kernel": hr.SplitMerge(scans=1), "draws": 5}), checkpoint=tmp_path)
+    manifest = newest_manifest(tmp_path)
+    first, second = manifest.chains
+    path = tmp_path / first.draws[0].name
+    stored = read_container(path)
+    words = np.full(stored.arrays[name].shape, b"na")
+    write_container(path, stored.kind, stored.version, stored.content, stored.arrays | {name: words})
+    draws = (replace(first.draws[0], sha256=sha256_of(path)), *first.draws[1:])
+    write_manifest(tmp_path, replace(manifest, chains=(replace(first, draws=draws), second), sequence=manifest.sequence + 1))
+    with pytest.raises(FormatError, match="must hold whole draws"):
+        resume(tmp_path)
 
 
 def test_another_version_goes_on_with_a_warning(stopped, monkeypatch) -> None:

@@ -43,7 +43,7 @@ def read_block(folder: Path, file: File, n: int) -> Block:
         labels = arrays["labels"]
         block = Block(labels=labels, stats=stats, **{name: arrays[name] for name in TRACES})
         fits = labels.dtype.kind == "u" and labels.shape == (file.count, n)
-        fits = fits and all(values.shape == (file.count,) for values in stats.values())
+        fits = fits and all(values.shape == (file.count,) and values.dtype.kind in "fiu" for values in stats.values())
         for name in TRACES:
             trace = arrays[name]
             plain = trace.shape == (file.count,) or (name in ("u", "alpha") and trace.ndim == 2 and len(trace) == file.count)
