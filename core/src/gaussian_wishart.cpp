@@ -14,6 +14,9 @@ namespace {
 
 constexpr int kTableLimit = 1 << 20;
 constexpr int kRefactorEvery = 256;
+// Rounding in P, of the size of its trace, comes back in zᵀPz times |z|²: beyond this product P is made anew at once. It is met
+// while a cluster has fewer rows than columns and the rows are far wider than Ψ.
+constexpr double kWidest = 1e4;
 
 // Cholesky of a packed lower triangle in place; returns log det, or NaN when not positive definite.
 double cholesky(double* a, int d) {
@@ -145,7 +148,8 @@ class GaussianWishartStatistics final : public Statistics {
     // Posterior mean m_n = n·mean/(r+n); Ψ grows by ρ z zᵀ with z = x − m_n.
     const double shrink = n / (r + n);
     for (int i = 0; i < d(); ++i) z[i] = x[i] - shrink * mean[i];
-    const double q = symmetric_product(inverse, z, v);
+    const double q = std::max(0.0, symmetric_product(inverse, z, v));
+    const double loss = trace(inverse) * square(z);
     const double rho = (r + n) / (r + n + 1.0);
     const double grow = 1.0 + rho * q;
     rank_one(inverse, v, -rho / grow);
@@ -155,7 +159,10 @@ class GaussianWishartStatistics final : public Statistics {
     rank_one(scatter, z, w);
     for (int i = 0; i < d(); ++i) mean[i] += step * z[i];
     p[0] = n + 1.0;
-    if (++age_[slot] >= kRefactorEvery || !(grow < 1e10)) refactor(slot);
+    if (++age_[slot] >= kRefactorEvery || !(loss < kWidest)) {
+      refactor(slot);
+      if (n == 0.0) p[1] = std::log(grow);  // exact for a first row, which a factorisation need not be
+    }
     touch(slot);
   }
 
@@ -178,6 +185,7 @@ class GaussianWishartStatistics final : public Statistics {
     const double q = symmetric_product(inverse, z, v);
     const double a = (r + n) / (r + n - 1.0);
     const double keep = 1.0 - a * q;
+    const double loss = trace(inverse) * square(z);
     double before = d(), after = d();
     for (int i = 0; i < d(); ++i) before += scatter[i * (i + 1) / 2 + i];
     for (int i = 0; i < d(); ++i) z[i] = x[i] - mean[i];
@@ -187,7 +195,7 @@ class GaussianWishartStatistics final : public Statistics {
     p[0] = n - 1.0;
     touch(slot);
     if (after < 1e-5 * before) return false;  // the scatter lost digits that only the rows can give back
-    if (keep < 1e-4 || ++age_[slot] >= kRefactorEvery) return refactor(slot);
+    if (keep < 1e-4 || !(loss < kWidest * keep) || ++age_[slot] >= kRefactorEvery) return refactor(slot);
     rank_one(inverse, v, a / keep);
     p[1] += std::log(keep);
     return true;
@@ -385,6 +393,18 @@ class GaussianWishartStatistics final : public Statistics {
       q += z[i] * (2.0 * s + row[i] * z[i]);
     }
     return q > 0.0 ? q : 0.0;
+  }
+
+  double trace(const double* a) const {
+    double sum = 0.0;
+    for (int i = 0; i < d(); ++i) sum += a[i * (i + 1) / 2 + i];
+    return sum;
+  }
+
+  double square(const double* z) const {
+    double sum = 0.0;
+    for (int i = 0; i < d(); ++i) sum += z[i] * z[i];
+    return sum;
   }
 
   void rank_one(double* a, const double* z, double w) const {

@@ -355,3 +355,12 @@ def test_constant_data(kernel) -> None:
 def test_what_comes_out_can_be_pickled(model, X) -> None:
     post = draw(model, X)
     assert_same(post, pickle.loads(pickle.dumps(post)))
+
+
+@pytest.mark.parametrize("prior", [hr.DP(1e9), hr.NGG(1.0, 0.99, 1.0)], ids=repr)
+def test_slice_refuses_what_it_could_never_draw_at_once(prior) -> None:
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    start = time.process_time()
+    with pytest.raises(RuntimeError, match="more than twenty million jumps"):
+        draw(hr.Mixture(prior, hr.GaussianWishart()), X, kernel=hr.Slice(), chains=1)
+    assert time.process_time() - start < 5

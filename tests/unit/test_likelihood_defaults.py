@@ -12,6 +12,7 @@ import pytest
 from scipy.special import multigammaln
 
 from hedgerow.data import as_labels, ring13
+from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Multinomial
 from hedgerow.reference.likelihoods import (
     gaussian_diagonal_log_marginal,
@@ -179,3 +180,31 @@ def test_duplicate_rows_are_no_trouble() -> None:
     X = np.repeat(np.array([[0.0, 1.0], [2.0, 5.0]]), 50, axis=0)
     for family in (GaussianWishart, GaussianDiagonal):
         assert np.isfinite(family().resolve(X).log_marginal(X))
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e4])
+def test_a_psi_far_below_the_scatter_costs_no_digits(scale: float) -> None:
+    # The first rows of a cluster fill the directions one by one, and rank-one updates lose digits until all are filled.
+    X = np.random.default_rng(8).standard_normal((250, 12)) * scale
+    model = GaussianWishart().resolve(X)
+    expected = gaussian_wishart_log_marginal(X, model.mean, model.r, model.nu, model.psi)
+    assert model.log_marginal(X) == pytest.approx(expected, abs=1e-6)
+
+
+def test_one_row_far_out_is_exact() -> None:
+    model = GaussianWishart(mean=[0.0, 0.0], r=0.5, nu=4.0, psi=1.0)
+    row = np.array([[3e6, -4e6]])
+    constant = log(0.5 / 1.5) - log(np.pi) + multigammaln(2.5, 2) - multigammaln(2.0, 2)
+    assert model.log_marginal(row) == pytest.approx(constant - 2.5 * np.log1p(25e12 / 3), abs=1e-9)
+
+
+def test_rows_that_psi_cannot_reach_are_refused() -> None:
+    X = np.random.default_rng(9).standard_normal((20, 2)) + 1e9
+    with pytest.raises(ParameterError, match=r"GaussianWishart\(psi=.*row \d+ lies 1.4e\+09 of its standard deviations"):
+        GaussianWishart(mean=0.0, psi=1.0).resolve(X)
+    with pytest.raises(ParameterError, match="must reach the rows of X"):
+        GaussianWishart(mean=[0.0, 0.0], r=1.0, nu=3.0, psi=np.eye(2)).resolve(X)
+    GaussianWishart(psi=1.0).resolve(X)  # the mean of the rows is near them
+    alone = GaussianWishart(mean=[0.0], r=1.0, nu=1.0, psi=[[1.0]]).resolve(X[:, :1])  # one column loses nothing
+    exact = gaussian_wishart_log_marginal(X[:, :1], alone.mean, alone.r, alone.nu, alone.psi)
+    assert alone.log_marginal(X[:, :1]) == pytest.approx(exact, rel=1e-12)

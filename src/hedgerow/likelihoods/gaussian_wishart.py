@@ -38,6 +38,8 @@ __all__ = ["GaussianParameters", "GaussianWishart"]
 OWNER = "GaussianWishart"
 #: psi and the scatter of X are added; were they further apart than this, rounding would lose one of them.
 LOG_WIDEST = 8 * float(np.log(10.0))
+#: How far from the mean a row may lie, in standard deviations of psi: psi would be lost in the scatter of rows beyond.
+FURTHEST = 1e7
 
 
 class GaussianParameters(NamedTuple):
@@ -66,7 +68,8 @@ class GaussianWishart(Likelihood):
     The defaults are those of NIPS 2015. Their psi has the shape of the data's covariance but always the
     determinant 0.1, so it does not follow the units of X: with data far from unit variance, rescale X first
     or use `from_aistats2014`, whose psi does. Only where psi would be more than 1e8 times S, or less than
-    1e-8 times, is it held at that multiple, since rounding would spoil the sums beyond.
+    1e-8 times, is it held at that multiple, since rounding would spoil the sums beyond. A psi of your own that is
+    so narrow, or a mean so far off, that rows lie more than 1e7 of its standard deviations away is refused.
 
     A default never fails on degenerate data. A constant column is given the geometric mean of the other
     columns' standard deviations (1 if all are constant, or there is one row); a direction without spread
@@ -132,6 +135,7 @@ class GaussianWishart(Likelihood):
         """The same likelihood with what was left out taken from X by the rules of NIPS 2015."""
         data = self.check(X)
         if self.is_resolved:
+            self._check_reach(data)
             return self
         d = data.shape[1]
         self._check_nu(d)
@@ -143,7 +147,9 @@ class GaussianWishart(Likelihood):
         mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
         r = 0.1 if self.r is None else self.r
         nu = d + 6.0 if self.nu is None else self.nu
-        return replace(self, mean=mean, r=r, nu=nu, psi=_full_matrix(psi, d))
+        resolved = replace(self, mean=mean, r=r, nu=nu, psi=_full_matrix(psi, d))
+        resolved._check_reach(data)
+        return resolved
 
     def bind(self, X: Any) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
@@ -190,6 +196,26 @@ class GaussianWishart(Likelihood):
         assert self.r is not None
         assert self.nu is not None
         return spread_out(self.mean, d), self.r, self.nu, _full_matrix(self.psi, d)
+
+    def _check_reach(self, data: FloatArray) -> None:
+        """Refuse rows so far out that psi would be lost in their squares."""
+        mean, _, _, psi = self._values()
+        if len(mean) == 1:  # one number loses nothing to the other directions
+            return
+        scale = np.sqrt(np.diag(psi))
+        # One corner of the box round all rows is far cheaper to look at, and nearly always near enough.
+        corner = np.maximum(data.max(axis=0) - mean, mean - data.min(axis=0)) / scale
+        least = float(np.linalg.eigvalsh(psi / np.outer(scale, scale))[0])
+        with np.errstate(over="ignore"):
+            if float((corner**2).sum()) <= least * FURTHEST**2:
+                return
+            away = np.sqrt((np.linalg.solve(_root(psi), (data - mean).T) ** 2).sum(axis=0))
+        row = int(np.argmax(away))
+        wanted = (
+            f"reach the rows of X: row {row} lies {away[row]:.1e} of its standard deviations from mean, and beyond "
+            f"{FURTHEST:.0e} rounding would lose psi"
+        )
+        require(bool(away[row] <= FURTHEST), OWNER, "psi", self.psi, wanted)
 
     def _check_nu(self, d: int | None) -> None:
         if self.nu is not None and d is not None:
