@@ -10,7 +10,7 @@
 
 from importlib.metadata import version as _version
 
-from hedgerow import data, distributed
+from hedgerow import data, distributed, testing
 from hedgerow.errors import MissingExtraError, ParameterError
 from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClusterer, IncrementalBHC
 from hedgerow.kernels import (
@@ -92,4 +92,5 @@ __all__ = [
     "resume",
     "sample",
     "smc",
+    "testing",
 ]

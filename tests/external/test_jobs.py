@@ -171,7 +171,7 @@ def test_ctrl_c_reaches_the_caller_only() -> None:
 
 
 def test_refused(model, X) -> None:
-    with pytest.raises(hr.ParameterError, match=r"backend must be 'threads' or 'joblib'\. Got 'processes'"):
+    with pytest.raises(hr.ParameterError, match=r"backend must be 'threads', 'joblib' or 'dask'\. Got 'processes'"):
         sample(model, X, backend="processes")
     own = hr.Mixture(hr.DP(), hr.Custom(lambda X: X, 1))
     with pytest.raises(hr.ParameterError, match="backend must be 'threads' for a Custom likelihood given by an address"):
@@ -191,6 +191,17 @@ def test_same_draws_on_a_dask_cluster(model, X, whole, workers) -> None:
         joblib.parallel_config(backend="dask"),
     ):
         assert_same(whole, sample(model, X, **SETTINGS, backend="joblib"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_dask_backend_by_name(model, X, whole) -> None:
+    distributed = pytest.importorskip("distributed")
+    assert_same(whole, sample(model, X, **SETTINGS, backend="dask"))  # a client of its own, gone afterwards
+    with pytest.raises(ValueError, match="No client"):
+        distributed.default_client()
+    with distributed.Client(processes=False, n_workers=2, dashboard_address=None) as client:
+        assert_same(whole, sample(model, X, **SETTINGS, backend="dask"))
+        assert distributed.default_client() is client
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -8,7 +8,7 @@ storage tests run over.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.errors import require
 
-__all__ = ["Kernel", "Site", "check_subset", "is_whole"]
+__all__ = ["Kernel", "Site", "check_subset", "is_whole", "plain_numbers"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,16 @@ class Kernel(ABC):
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number (and not a truth value)."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Whether a value is a whole number, NumPy's included, and not a truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def plain_numbers(kernel: Kernel) -> None:
+    """Make Python's own numbers of NumPy's among a kernel's fields, so that kernels compare, print and are stored alike."""
+    for field in fields(kernel):  # type: ignore[arg-type]
+        value = getattr(kernel, field.name)
+        if isinstance(value, np.generic):
+            object.__setattr__(kernel, field.name, value.item())
 
 
 def check_subset(owner: str, subset: int | None) -> None:

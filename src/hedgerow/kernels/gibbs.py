@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hedgerow import _core
-from hedgerow.kernels.base import Kernel, Site, check_subset
+from hedgerow.kernels.base import Kernel, Site, check_subset, plain_numbers
 
 __all__ = ["Gibbs"]
 
@@ -32,6 +32,7 @@ class Gibbs(Kernel):
 
     def __post_init__(self) -> None:
         """Refuse a subset that is not a positive whole number."""
+        plain_numbers(self)
         check_subset("Gibbs", self.subset)
 
     def to_core(self, site: Site) -> _core.Kernel:

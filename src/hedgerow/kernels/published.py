@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from hedgerow import _core
 from hedgerow.errors import require
-from hedgerow.kernels.base import Kernel, Site, is_whole
+from hedgerow.kernels.base import Kernel, Site, is_whole, plain_numbers
 
 __all__ = ["TreeGuidedPublished"]
 
@@ -41,6 +41,7 @@ class TreeGuidedPublished(Kernel):
 
     def __post_init__(self) -> None:
         """Refuse what are not counts."""
+        plain_numbers(self)
         for name in ("G", "D"):
             value = getattr(self, name)
             require(is_whole(value) and value >= 0, "TreeGuidedPublished", name, value, "be a whole number from 0 up")

@@ -103,6 +103,7 @@ def smc(
     grouping = model.prior.group(times, bound.n_rows, "smc")
     groups = None if grouping is None else grouping.codes
     prior = model.prior.to_core(grouping)
+    particles, runs = int(particles), int(runs)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     with ThreadPoolExecutor(1 if bound.serial else None) as pool:
         done = list(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hedgerow import _core
 from hedgerow.errors import require
-from hedgerow.kernels.base import Kernel, Site, check_subset, is_whole
+from hedgerow.kernels.base import Kernel, Site, check_subset, is_whole, plain_numbers
 
 __all__ = ["SplitMerge"]
 
@@ -33,6 +33,7 @@ class SplitMerge(Kernel):
 
     def __post_init__(self) -> None:
         """Refuse what are not counts."""
+        plain_numbers(self)
         good = is_whole(self.scans) and self.scans >= 0
         require(good, "SplitMerge", "scans", self.scans, "be a whole number from 0 up")
         check_subset("SplitMerge", self.subset)

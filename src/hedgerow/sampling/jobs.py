@@ -2,7 +2,7 @@
 
 A task is a segment: one chain from a state, for a few seconds, back as draws and the state after them. States travel, so the next
 segment may run anywhere, and a worker that is lost costs the segments it held, which are drawn again, the same. `with
-joblib.parallel_config(backend="dask"):` round the call chooses the workers.
+joblib.parallel_config(backend="loky"):` round the call chooses the workers; `backend="dask"` takes the Dask client that is there.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import joblib
 from joblib.parallel import get_active_backend
 
-from hedgerow.errors import require
+from hedgerow.errors import need_extra, require
 from hedgerow.likelihoods import Custom, Likelihood, Product
 from hedgerow.sampling.chain import Block
 from hedgerow.sampling.interrupts import Stop
 from hedgerow.sampling.plan import Plan
 from hedgerow.sampling.walk import Begin, News, Pace, walk
 
-__all__ = ["check_travels", "run_in_jobs"]
+__all__ = ["check_travels", "run_in_jobs", "run_on_dask"]
 
 _SEGMENT_SECONDS = 5.0
 _TIMES_SETUP = 20.0  # and at least so many times what it took to set up
@@ -41,12 +41,12 @@ class Failure:
     error: Exception
 
 
-def check_travels(plan: Plan) -> None:
+def check_travels(plan: Plan, backend: str = "joblib") -> None:
     """Refuse a likelihood that means nothing in another process: the address of a function of this one."""
     for likelihood in _parts(plan.model.likelihood):
         bare = isinstance(likelihood, Custom) and isinstance(likelihood.marginal, int)
         wanted = "be 'threads' for a Custom likelihood given by an address, which is good in this process only"
-        require(not bare, "sample", "backend", "joblib", wanted)
+        require(not bare, "sample", "backend", backend, wanted)
 
 
 def run_in_jobs(
@@ -90,6 +90,25 @@ def run_in_jobs(
         if trouble is not None:
             stop.asked = True
             raise trouble
+
+
+def run_on_dask(
+    plan: Plan,
+    begins: Sequence[Begin],
+    pace: Pace,
+    store: Callable[[News], None],
+    tell: Callable[[News], None],
+    stop: Stop,
+) -> None:
+    """The same as tasks of the Dask client that is connected, or of one with threads of this process, for the length of the run."""
+    dask = need_extra("distributed", "dask")
+    with ExitStack() as stack:
+        try:
+            dask.default_client()
+        except ValueError:  # none is connected
+            stack.enter_context(dask.Client(processes=False, dashboard_address=None))
+        stack.enter_context(joblib.parallel_config(backend="dask"))
+        run_in_jobs(plan, begins, pace, store, tell, stop)
 
 
 def run_segment(plan: Plan, index: int, begin: Begin, home: int) -> News | Failure:

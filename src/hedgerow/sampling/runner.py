@@ -20,7 +20,7 @@ from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.sampling.interrupts import Stop, heed_interrupts
-from hedgerow.sampling.jobs import check_travels, run_in_jobs
+from hedgerow.sampling.jobs import check_travels, run_in_jobs, run_on_dask
 from hedgerow.sampling.plan import Plan, read_plan
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.sampling.recorder import MemoryRecorder, Recorder
@@ -81,9 +81,9 @@ def sample(
     checkpoint : path or Checkpoint, optional
         A new folder to stream draws to, so that memory stays flat, with the states of the chains, so that `resume` can go on
         after a crash, a kill or Ctrl-C as if nothing had happened. `Checkpoint(path, every=...)` says how often.
-    backend : {"threads", "joblib"}
-        Where chains run: in threads of this process, or as joblib tasks under the backend that
-        `joblib.parallel_config(backend=...)` has set, such as "loky", "dask" or "ray". The draws are the same.
+    backend : {"threads", "joblib", "dask"}
+        Where chains run: in threads of this process, as joblib tasks under the backend that `joblib.parallel_config(backend=...)`
+        has set, such as "loky" or "ray", or on the Dask client that is connected. The draws are the same.
 
     Ctrl-C stops the chains and returns the draws so far.
     """
@@ -143,11 +143,11 @@ def _read_callbacks(callbacks: Sequence[Callback], progress: bool | None, owner:
 
 def _read_backend(backend: str, plan: Plan, owner: str) -> RunChains:
     """The function that runs chains there."""
-    require(backend in ("threads", "joblib"), owner, "backend", backend, "be 'threads' or 'joblib'")
+    require(backend in ("threads", "joblib", "dask"), owner, "backend", backend, "be 'threads', 'joblib' or 'dask'")
     if backend == "threads":
         return partial(run_in_threads, plan, plan.bind())
-    check_travels(plan)
-    return partial(run_in_jobs, plan)
+    check_travels(plan, backend)
+    return partial(run_in_jobs if backend == "joblib" else run_on_dask, plan)
 
 
 class _Run:
