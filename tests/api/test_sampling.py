@@ -381,3 +381,13 @@ def test_numbers_of_numpy_are_numbers(model, X, tmp_path) -> None:
     found = hr.smc(model, X, particles=whole(10), runs=whole(2), seed=whole(1))
     assert found.log_evidence == hr.smc(model, X, particles=10, runs=2, seed=1).log_evidence
     assert found.draw(whole(3), seed=0).shape == (3, len(X))
+
+
+def test_the_posterior_keeps_its_own_rows(model, X) -> None:
+    rows = X.copy()
+    post = draw(model, rows)
+    expected = post.log_density(X[:5])
+    rows[:] = 0.0
+    np.testing.assert_array_equal(post.log_density(X[:5]), expected)
+    rows.setflags(write=False)  # what nobody can write to need not be copied
+    assert draw(model, rows).X is rows

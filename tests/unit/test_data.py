@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import os
+import warnings
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -36,6 +37,7 @@ from hedgerow.data import (
     ring13,
     wine,
 )
+from hedgerow.data.mixed import read_columns
 from hedgerow.errors import ParameterError
 
 DATA = Path(os.environ.get("HEDGEROW_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
@@ -148,6 +150,31 @@ def test_as_counts_never_makes_a_dense_copy() -> None:
     n, words = 1000, 2_000_000_000  # 16 TB if dense
     X = sparse.coo_array((np.ones(n), (np.arange(n), np.full(n, words - 1))), shape=(n, words))
     assert as_counts(X, "Test").shape == (n, words)
+
+
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_as_counts_refuses_a_broken_matrix(kind: str, part: str) -> None:
+    for value in (-5, 99):
+        broken = getattr(sparse, f"{kind}_array")(np.arange(12).reshape(4, 3))
+        getattr(broken, part)[1] = value
+        with pytest.raises(ParameterError, match="X must be whole: its indices point outside of it"):
+            as_counts(broken, "Multinomial")
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    lazy = pl.LazyFrame({"a": [1.0, 2.0]})
+    for read in (lambda: as_dense(lazy, "GaussianWishart"), lambda: read_columns(lazy, "Categorical")):
+        with pytest.raises(ParameterError, match=r"X must be a table, not the plan of one: X\.collect\(\) makes it"):
+            read()
+
+
+def test_a_numpy_matrix_is_a_table() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        X = np.asmatrix([[1.0, 0.0], [2.0, 1.0]])
+    np.testing.assert_array_equal(as_dense(X, "GaussianWishart"), [[1, 0], [2, 1]])
+    np.testing.assert_array_equal(read_columns(X, "Categorical")[0][0].values, [1, 2])
 
 
 def test_as_counts_accepts_dense_counts_and_frames() -> None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.data.tables import (
+    COLLECT,
     EQUAL_ROWS,
     RESHAPE,
     FloatArray,
@@ -67,6 +68,7 @@ def read_columns(X: object, owner: str) -> tuple[list[Column], Names]:
     (('red',), array([ 0., nan]))
     """
     require(not sparse.issparse(X), owner, "X", X, DENSE)
+    require(not hasattr(X, "collect"), owner, "X", X, COLLECT)
     frame = _columns(X)
     if frame is not None:
         names = tuple(str(name) for name in frame[0])
@@ -89,6 +91,7 @@ def table_shape(X: object, owner: str) -> tuple[int, int]:
     (2, 2)
     """
     require(not sparse.issparse(X), owner, "X", X, DENSE)
+    require(not hasattr(X, "collect"), owner, "X", X, COLLECT)
     frame = _columns(X)
     if frame is not None:
         require(len(frame[0]) > 0, owner, "X", X, "have at least one column")
@@ -133,7 +136,7 @@ def _as_array(X: object, owner: str) -> npt.NDArray[Any]:
         values[np.ma.getmaskarray(X)] = np.nan
         return values
     if isinstance(X, np.ndarray):
-        return X
+        return np.asarray(X)  # np.matrix has columns that are matrices
     require(not isinstance(X, str | bytes), owner, "X", X, "be a table, not text")
     try:
         array = np.asarray(X)

@@ -25,6 +25,7 @@ RESHAPE = (
     "be two-dimensional, rows for observations and columns for measurements: "
     "use X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row"
 )
+COLLECT = "be a table, not the plan of one: X.collect() makes it"
 EQUAL_ROWS = "be a matrix of numbers with rows of equal length"
 NOT_NUMBERS = {
     "c": "hold real numbers, not complex ones",
@@ -64,6 +65,7 @@ def read_matrix(X: object, owner: str) -> tuple[FloatArray, Names]:
     The memory of a C-contiguous float64 array is shared, not copied.
     """
     require(not sparse.issparse(X), owner, "X", X, "be dense: X.toarray() if its zeros are measurements")
+    require(not hasattr(X, "collect"), owner, "X", X, COLLECT)  # polars' lazy frames
     frame = _columns(X)
     names: Names = None
     if frame is None:

@@ -129,11 +129,27 @@ def _read_sparse(X: Any, owner: str) -> sparse.csr_array:
     require(X.shape[0] > 0, owner, "X", X, "have at least one row")
     require(X.shape[1] > 0, owner, "X", X, "have at least one column")
     require(X.dtype.kind in "iubf", owner, "X", X, "hold real numbers")
+    require(_points_inside(X), owner, "X", X, "be whole: its indices point outside of it")
     # astype first, and always to a copy: duplicates of small integers would wrap round when summed.
     counts = sparse.csr_array(X.astype(np.float64))
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts
+
+
+def _points_inside(X: Any) -> bool:
+    """Whether the index arrays of a sparse matrix stay within it; SciPy's own routines would follow them anywhere."""
+    if X.format == "coo":
+        pairs = zip(X.coords, X.shape, strict=True)
+        return all(i.size == 0 or bool(i.min() >= 0 and i.max() < length) for i, length in pairs)
+    if X.format not in ("csr", "csc", "bsr"):
+        return True
+    rows, columns = (n // b for n, b in zip(X.shape, getattr(X, "blocksize", (1, 1)), strict=True))
+    major, minor = (columns, rows) if X.format == "csc" else (rows, columns)
+    starts, places = X.indptr, X.indices
+    good = starts.shape == (major + 1,) and places.ndim == 1 and len(places) == len(X.data)
+    good = good and starts[0] == 0 and starts[-1] <= len(places) and bool((starts[1:] >= starts[:-1]).all())
+    return bool(good and (places.size == 0 or (places.min() >= 0 and places.max() < minor)))
 
 
 def _read_vector(values: object, n: int, owner: str, name: str) -> npt.NDArray[Any]:

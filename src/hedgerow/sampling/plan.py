@@ -101,7 +101,7 @@ def read_plan(
     kernel = TreeGuided() if kernel is None else kernel
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
     model = model.resolve(X)  # before the check, which drops the names of columns and levels
-    data = model.likelihood.check(X)
+    data = _own(model.likelihood.check(X))
     n = int(data.shape[0])
     if model.prior.group(times, n, "sample") is not None:
         levels, codes = read_levels(times, n, "sample")
@@ -123,3 +123,8 @@ def read_plan(
 
 def _is_whole(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _own(data: Any) -> Any:
+    """Data that nobody will change: the posterior predicts from them later. What cannot be written to is shared, as memory maps are."""
+    return data.copy() if isinstance(data, np.ndarray) and data.flags.writeable else data
