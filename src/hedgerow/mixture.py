@@ -19,6 +19,7 @@ from hedgerow.data.views import as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.priors import MixedNRM, Prior
+from hedgerow.priors.laws import real_number
 
 __all__ = ["Mixture"]
 
@@ -76,6 +77,7 @@ class Mixture:
         for name, value in values.items():
             wanted = f"be a hyper-parameter of {type(self.prior).__name__} ({', '.join(known)})"
             require(name in known, "Mixture", name, value, wanted)
+            _check_value(name, value, isinstance(self.prior, MixedNRM))
         likelihood = self.likelihood.resolve(X)
         bound = likelihood.bind(X)
         partition = as_labels(labels, bound.n_rows, "Mixture")
@@ -91,6 +93,17 @@ class Mixture:
         np.add.at(counts, (partition, grouping.codes), 1.0)
         assert isinstance(self.prior, MixedNRM)
         return self.prior.log_grouped(counts, xi, grouping, **values) + log_likelihood
+
+
+def _check_value(name: str, value: Any, grouped: bool) -> None:
+    """A hyper-parameter that some measure can have; under a dependent prior alpha may be one for each basis measure."""
+    several = grouped and name == "alpha" and np.ndim(value) == 1
+    numbers = [real_number(one) for one in (np.asarray(value).tolist() if several else [value])]
+    if name == "sigma":
+        require(all(0 <= number < 1 for number in numbers), "Mixture", name, value, "be a number in [0, 1)")
+    else:
+        good = len(numbers) > 0 and all(0 < number < np.inf for number in numbers)
+        require(good, "Mixture", name, value, "be a finite number above 0")
 
 
 def _check_part(name: str, part: object, wanted: type, other: type, examples: str) -> None:

@@ -366,23 +366,6 @@ def test_slice_refuses_what_it_could_never_draw_at_once(prior) -> None:
     assert time.process_time() - start < 5
 
 
-def test_numbers_of_numpy_are_numbers(model, X, tmp_path) -> None:
-    whole = np.int64
-    kernels = [
-        (hr.Gibbs(whole(5)), hr.Gibbs(5)),
-        (hr.SplitMerge(whole(2), whole(5)), hr.SplitMerge(2, 5)),
-        (hr.TreeGuidedPublished(whole(2), whole(1)), hr.TreeGuidedPublished(2, 1)),
-        (hr.TreeGuided(whole(3), whole(2), whole(1)), hr.TreeGuided(3, 2, 1)),
-    ]
-    for i, (given, plain) in enumerate(kernels):
-        assert (given, repr(given)) == (plain, repr(plain))
-        settings = {"kernel": given, "draws": whole(4), "warmup": whole(3), "chains": whole(1), "seed": whole(3)}
-        assert_same(draw(model, X, **settings, checkpoint=tmp_path / str(i)), draw(model, X, kernel=plain, draws=4, warmup=3, chains=1))
-    found = hr.smc(model, X, particles=whole(10), runs=whole(2), seed=whole(1))
-    assert found.log_evidence == hr.smc(model, X, particles=10, runs=2, seed=1).log_evidence
-    assert found.draw(whole(3), seed=0).shape == (3, len(X))
-
-
 def test_the_posterior_keeps_its_own_rows(model, X) -> None:
     rows = X.copy()
     post = draw(model, rows)

@@ -208,3 +208,21 @@ def test_rows_that_psi_cannot_reach_are_refused() -> None:
     alone = GaussianWishart(mean=[0.0], r=1.0, nu=1.0, psi=[[1.0]]).resolve(X[:, :1])  # one column loses nothing
     exact = gaussian_wishart_log_marginal(X[:, :1], alone.mean, alone.r, alone.nu, alone.psi)
     assert alone.log_marginal(X[:, :1]) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: GaussianWishart(nu=1e300), r"nu must lie between 1e-100 and 1e\+10"),
+        (lambda: GaussianWishart(mean=1e300), r"mean must be at most 1e\+100 in magnitude"),
+        (lambda: GaussianWishart(psi=1e300), r"psi must be at most 1e\+250"),
+        (lambda: GaussianWishart(psi=1e300 * np.eye(2)), r"psi must be finite, and at most 1e\+250"),
+        (lambda: GaussianDiagonal(a=[1.0, 1e300]), r"a must lie between 1e-100 and 1e\+10"),
+        (lambda: GaussianDiagonal(r=10**400), r"r must be a finite number above 0"),
+        (lambda: GaussianDiagonal(b=1e-300).resolve(np.eye(2)), r"b must reach X"),
+        (lambda: Multinomial(beta=1e300), r"beta must lie between 1e-100 and 1e\+10"),
+    ],
+)
+def test_hyper_parameters_that_arithmetic_cannot_bear_are_refused(make: Any, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        make()

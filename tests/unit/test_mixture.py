@@ -172,3 +172,19 @@ def test_docstring_example() -> None:
     result = doctest.testmod(hedgerow.mixture)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"alpha": -1.0}, r"Mixture\(alpha=-1.0\): alpha must be a finite number above 0"),
+        ({"alpha": None}, "alpha must be a finite number above 0"),
+        ({"tau": [1.0, 2.0]}, "tau must be a finite number above 0"),
+        ({"sigma": 1.0}, r"sigma must be a number in \[0, 1\)"),
+        ({"sigma": float("nan")}, r"sigma must be a number in \[0, 1\)"),
+    ],
+)
+def test_values_that_no_measure_has_are_refused(values: dict[str, Any], words: str) -> None:
+    model = Mixture(NGG(), GaussianWishart())
+    with pytest.raises(ParameterError, match=words):
+        model.log_joint(np.eye(3), [0, 0, 1], u=1.0, **values)

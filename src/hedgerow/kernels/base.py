@@ -43,8 +43,8 @@ class Kernel(ABC):
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number, NumPy's included, and not a truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    """Whether a value is a whole number that the core can count to, NumPy's included, and not a truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) < 2**31
 
 
 def plain_numbers(kernel: Kernel) -> None:

@@ -95,15 +95,18 @@ def smc(
     require(isinstance(model, Mixture), "smc", "model", model, "be a Mixture")
     require(is_whole(particles) and particles >= 2, "smc", "particles", particles, "be a whole number from 2 up")
     require(is_whole(runs) and runs >= 1, "smc", "runs", runs, "be a whole number from 1 up")
-    require(seed is None or (is_whole(seed) and seed >= 0), "smc", "seed", seed, "be a whole number from 0 up, or None")
-    require(0 <= threshold <= 1, "smc", "threshold", threshold, "lie in [0, 1]")
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    require(seed is None or (whole and seed >= 0), "smc", "seed", seed, "be a whole number from 0 up, or None")
+    good = isinstance(threshold, int | float | np.integer | np.floating) and 0 <= threshold <= 1
+    require(good, "smc", "threshold", threshold, "lie in [0, 1]")
+    require(isinstance(shuffle, bool | np.bool_), "smc", "shuffle", shuffle, "be True or False")
     model = model.resolve(X)  # before checking: names of columns and levels are read from X itself
     data = model.likelihood.check(X)
     bound = model.likelihood.bind(data)
     grouping = model.prior.group(times, bound.n_rows, "smc")
     groups = None if grouping is None else grouping.codes
     prior = model.prior.to_core(grouping)
-    particles, runs = int(particles), int(runs)
+    particles, runs, threshold, shuffle = int(particles), int(runs), float(threshold), bool(shuffle)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     with ThreadPoolExecutor(1 if bound.serial else None) as pool:
         done = list(

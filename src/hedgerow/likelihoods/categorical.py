@@ -77,7 +77,8 @@ class Categorical(Likelihood):
     def __post_init__(self) -> None:
         """Check each parameter that was given, and that weights and levels match."""
         put = object.__setattr__  # the dataclass is frozen
-        require(self.unseen in UNSEEN, OWNER, "unseen", self.unseen, f"be one of {', '.join(UNSEEN)}")
+        known = isinstance(self.unseen, str) and self.unseen in UNSEEN
+        require(known, OWNER, "unseen", self.unseen, f"be one of {', '.join(UNSEEN)}")
         if self.levels is not None:
             put(self, "levels", _as_levels(self.levels))
         if self.beta is not None:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.data.views import as_dense, as_labels
+from hedgerow.data.views import LARGEST, as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
 from hedgerow.likelihoods.moments import column_means, column_variances
@@ -78,7 +78,7 @@ class GaussianDiagonal(Likelihood):
             value = getattr(self, name)
             if value is not None:
                 low = -np.inf if name == "mean" else 0
-                object.__setattr__(self, name, as_vector(OWNER, name, value, low))
+                object.__setattr__(self, name, as_vector(OWNER, name, value, low, square=name == "b"))
         d = self.n_columns
         for name in FIELDS:
             value = getattr(self, name)
@@ -107,6 +107,7 @@ class GaussianDiagonal(Likelihood):
         """The same likelihood with what was left out taken from X, and numbers spread over the columns."""
         data = self.check(X)
         if self.is_resolved:
+            self._check_reach(data)
             return self
         d = data.shape[1]
         mean = column_means(data) if self.mean is None else self.mean
@@ -114,7 +115,16 @@ class GaussianDiagonal(Likelihood):
         r = 0.1 if self.r is None else self.r
         a = 3.5 if self.a is None else self.a
         mean, r, a, b = (spread_out(value, d) for value in (mean, r, a, b))
-        return replace(self, mean=mean, r=r, a=a, b=b)
+        resolved = replace(self, mean=mean, r=r, a=a, b=b)
+        resolved._check_reach(data)
+        return resolved
+
+    def _check_reach(self, data: FloatArray) -> None:
+        """Refuse a b so far below the squares of X that their ratio leaves the floats."""
+        mean, _, _, b = self._values()
+        furthest = np.fmax.reduce(np.abs(data - mean), axis=0)
+        good = bool((np.nan_to_num(furthest) <= LARGEST * np.sqrt(b)).all())
+        require(good, OWNER, "b", self.b, f"reach X, whose entries may lie at most {LARGEST:.0e} times its root from mean")
 
     def bind(self, X: Any) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""

@@ -230,11 +230,11 @@ def _full_matrix(psi: Any, d: int) -> FloatArray:
 def _as_scale_matrix(psi: npt.ArrayLike) -> float | FloatArray:
     """A positive number, or a read-only, exactly symmetric, positive definite matrix."""
     if np.ndim(psi) == 0:
-        return as_number(OWNER, "psi", psi, 0)
+        return as_number(OWNER, "psi", psi, 0, square=True)
     matrix = as_float_array(OWNER, "psi", psi)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and len(matrix) > 0
     require(square, OWNER, "psi", psi, "be a number or a square matrix")
-    require(bool(np.isfinite(matrix).all()), OWNER, "psi", psi, "be finite")
+    require(bool((np.abs(matrix) <= 1e250).all()), OWNER, "psi", psi, "be finite, and at most 1e+250 in magnitude")
     # Both tests on the scale of correlations, so that columns in unlike units are judged alike.
     scale = np.sqrt(np.maximum(np.diag(matrix), 0))
     require(bool((scale > 0).all()), OWNER, "psi", psi, "be positive definite (its diagonal is not positive)")

@@ -18,11 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow import _core
 from hedgerow.data.groups import Levels
 from hedgerow.errors import ParameterError, require
-from hedgerow.priors.laws import Beta, Gamma, Law, positive_number, real_number
+from hedgerow.priors.laws import LARGEST, Beta, Gamma, Law, positive_number, real_number
 
 __all__ = ["Grouping", "Prior", "PriorDraw"]
 
 Labels = NDArray[np.int32]
+
+LEAST_FRACTION = 1e-12
+"""Nearer to 0 or 1 than this, 1/σ and Γ(1-σ) cost all digits; sampled values keep off as far."""
 
 
 class PriorDraw(NamedTuple):
@@ -146,14 +149,14 @@ class Prior(ABC):
     def _sample(self, n: int, values: dict[str, float], rng: Generator) -> PriorDraw:
         """Draw the rest given the hyper-parameters."""
 
-    def _positive(self, name: str) -> None:
+    def _positive(self, name: str, most: float = LARGEST) -> None:
         """Check a field that is a positive number or a Gamma law."""
         value = getattr(self, name)
         owner = type(self).__name__
         if isinstance(value, Gamma):
             return
         require(not isinstance(value, Beta), owner, name, value, "be a number above 0 or a Gamma law")
-        object.__setattr__(self, name, positive_number(owner, name, value))
+        object.__setattr__(self, name, positive_number(owner, name, value, most=most))
 
     def _fraction(self, name: str, *, zero: bool) -> None:
         """Check a field that is a number in (0, 1), or in [0, 1) when `zero`, or a Beta law."""
@@ -166,6 +169,8 @@ class Prior(ABC):
         number = real_number(value)
         inside = 0 < number < 1 or (zero and number == 0)
         require(inside, owner, name, value, f"lie in {interval}")
+        edge = number == 0 or LEAST_FRACTION <= number <= 1 - LEAST_FRACTION
+        require(edge, owner, name, value, f"{'be 0 or ' if zero else ''}lie at least {LEAST_FRACTION:.0e} from 0 and from 1")
         object.__setattr__(self, name, number)
 
     def _law_pair(self, name: str) -> tuple[float, float] | None:

@@ -34,7 +34,7 @@ DROP = 36.0
 def dp_expected(n: int, alpha: ArrayLike) -> Floats:
     """Dirichlet process: α (digamma(α+n) - digamma(α))."""
     alpha = np.asarray(alpha, float)
-    return np.asarray(1 + alpha * (digamma(alpha + n) - digamma(alpha + 1)))
+    return np.asarray(1 + alpha * _digamma_step(alpha + 1, n - 1))
 
 
 def py_expected(n: int, theta: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -53,8 +53,15 @@ def _log_rising_ratio(x: Floats, m: int, sigma: Floats) -> Floats:
     """log[(x+σ)_m / (x)_m] = σ ∫₀¹ digamma(x+m+σt) - digamma(x+σt) dt, without cancellation; x ≥ 1."""
     total = np.zeros(np.broadcast_shapes(x.shape, sigma.shape))
     for node, weight in zip(0.5 * (LEGENDRE_NODES + 1), 0.5 * LEGENDRE_WEIGHTS, strict=True):
-        total = total + weight * (digamma(x + m + sigma * node) - digamma(x + sigma * node))
+        total = total + weight * _digamma_step(x + sigma * node, m)
     return np.asarray(sigma * total)
+
+
+def _digamma_step(x: Floats, m: int) -> Floats:
+    """digamma(x+m) - digamma(x); from the asymptotic series term by term where the difference would cancel."""
+    y = np.maximum(x, 1e3)
+    series = np.log1p(m / y) + m / (2 * y * (y + m)) + (1 / y**2 - 1 / (y + m) ** 2) / 12
+    return np.asarray(np.where(x < 1e3, digamma(x + m) - digamma(x), series))
 
 
 CHEBYSHEV_POINTS = 60
@@ -64,7 +71,8 @@ CHEBYSHEV_POINTS = 60
 def ngg_expected(n: int, sigma: float, log_beta: ArrayLike) -> Floats:
     """Normalized generalized gamma, 0 < σ < 1, for every log β in the array."""
     shape = np.shape(log_beta)
-    flat = np.atleast_1d(np.asarray(log_beta, float)).ravel()
+    # Beyond e^±40 the limits are reached: Stable below, n clusters above.
+    flat = np.clip(np.atleast_1d(np.asarray(log_beta, float)).ravel(), -40.0, 40.0)
     if flat.size <= CHEBYSHEV_POINTS:
         return _ngg_at(n, sigma, flat).reshape(shape)
     middle, half = 0.5 * (flat.max() + flat.min()), 0.5 * (flat.max() - flat.min())
@@ -119,7 +127,8 @@ def _log_mean_exponent(n: int, sigma: float, log_mass: Floats) -> Floats:
     weight /= weight.sum()
     power = sigma * np.logaddexp(0, t[:, None] - log_mass)
     top = power.max(axis=0)
-    large = np.log(weight @ (np.exp(power - top) - np.exp(-top))) + top
+    with np.errstate(divide="ignore"):  # where it is not the one taken
+        large = np.log(weight @ (np.exp(power - top) - np.exp(-top))) + top
     small = np.log(weight @ np.expm1(np.minimum(power, 1.0)))
     return np.asarray(np.where(top < 1, small, large))
 

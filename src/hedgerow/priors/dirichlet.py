@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow import _core
 from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.counting import dp_expected
-from hedgerow.priors.laws import Gamma
+from hedgerow.priors.laws import MOST, Gamma
 from hedgerow.priors.urns import draw_two_parameter_urn
 from hedgerow.reference import prior as reference
 
@@ -33,7 +33,7 @@ class DP(Prior):
 
     def __post_init__(self) -> None:
         """Refuse an alpha that is neither a positive number nor a Gamma law."""
-        self._positive("alpha")
+        self._positive("alpha", MOST)
 
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """(α, σ, τ) = (alpha, 0, 1)."""

@@ -23,11 +23,17 @@ __all__ = ["Beta", "Gamma", "Law"]
 
 Floats = NDArray[np.float64]
 
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Hyper-parameters beyond these are nobody's belief, and their products and powers leave the floats."""
+MOST = 1e10
+"""Where lnΓ is taken: differences of it keep five digits after the point up to here."""
 
-def positive_number(owner: str, name: str, value: object) -> float:
-    """The value as a float, or the house's error when it is not a finite number above zero."""
+
+def positive_number(owner: str, name: str, value: object, least: float = SMALLEST, most: float = LARGEST) -> float:
+    """The value as a float, or the house's error when it is not a finite number above zero, or one whose powers are not floats."""
     number = real_number(value)
     require(math.isfinite(number) and number > 0, owner, name, value, "be a finite number above 0")
+    require(least <= number <= most, owner, name, value, f"lie between {least:.0e} and {most:.0e}")
     return number
 
 
@@ -35,7 +41,10 @@ def real_number(value: object) -> float:
     """The value as a float; NaN for anything that is not a real number (a text, a flag, an array)."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         return math.nan
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return math.inf
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Gamma:
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not finite and positive."""
-        object.__setattr__(self, "a", positive_number("Gamma", "a", self.a))
+        object.__setattr__(self, "a", positive_number("Gamma", "a", self.a, most=MOST))
         object.__setattr__(self, "b", positive_number("Gamma", "b", self.b))
 
     @property
@@ -98,8 +107,8 @@ class Beta:
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not finite and positive."""
-        object.__setattr__(self, "a", positive_number("Beta", "a", self.a))
-        object.__setattr__(self, "b", positive_number("Beta", "b", self.b))
+        object.__setattr__(self, "a", positive_number("Beta", "a", self.a, 1 / MOST, MOST))
+        object.__setattr__(self, "b", positive_number("Beta", "b", self.b, 1 / MOST, MOST))
 
     @property
     def mean(self) -> float:

@@ -23,7 +23,7 @@ from hedgerow.data.groups import Levels, read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.dirichlet import DP
-from hedgerow.priors.laws import Law
+from hedgerow.priors.laws import LARGEST, Law, real_number
 from hedgerow.priors.nrm import NormalizedMeasure
 from hedgerow.reference import mixed as reference
 
@@ -77,16 +77,17 @@ class MixedNRM(Prior):
                 f"MixedNRM(...): exactly one of decay, kernel and q must be given. Got {', '.join(ways) or 'none of them'}."
             )
         if self.decay is not None:
-            require(bool(np.isfinite(self.decay)) and self.decay >= 0, "MixedNRM", "decay", self.decay, "be a number from 0 up")
+            good = 0 <= real_number(self.decay) <= LARGEST
+            require(good, "MixedNRM", "decay", self.decay, f"be a number from 0 to {LARGEST:.0e}")
         if self.kernel is not None:
             require(callable(self.kernel), "MixedNRM", "kernel", self.kernel, "be callable")
         if self.basis is not None:
-            given = list(self.basis) if isinstance(self.basis, Iterable) else []
+            given = list(self.basis) if isinstance(self.basis, Iterable) and getattr(self.basis, "ndim", 1) != 0 else []
             require(len(given) > 0, "MixedNRM", "basis", self.basis, "be a sequence of at least one place")
             require(self.q is None, "MixedNRM", "basis", self.basis, "be left out when q is given")
             object.__setattr__(self, "basis", np.asarray(given))
         if self.q is not None:
-            matrix = np.array(self.q, dtype=float, ndmin=2)
+            matrix = _as_matrix(self.q)
             _check_q(matrix)
             matrix.setflags(write=False)
             object.__setattr__(self, "q", matrix)
@@ -172,6 +173,14 @@ def _distances(levels: Levels, bases: npt.NDArray[Any]) -> FloatArray:
     if places.ndim == 1:
         return np.asarray(np.abs(places[:, None] - where[None, :]))
     return np.asarray(np.sqrt(((places[:, None, :] - where[None, :, :]) ** 2).sum(axis=2)))
+
+
+def _as_matrix(q: Any) -> FloatArray:
+    try:
+        return np.array(q, dtype=float, ndmin=2)
+    except (TypeError, ValueError):
+        require(False, "MixedNRM", "q", q, "be a matrix (groups, bases) of finite numbers from 0 up")
+        raise
 
 
 def _check_q(matrix: FloatArray) -> None:

@@ -25,6 +25,10 @@ from hedgerow.reference import prior as reference
 __all__ = ["NGG", "NIG", "NormalizedMeasure", "Stable"]
 
 
+NEARLY_ZERO = 1e-6
+"""Below this σ the expected number of clusters is that of the Dirichlet process, to as many digits as the quadrature has."""
+
+
 class NormalizedMeasure(Prior):
     """What the three share: everything, once the parameters a class leaves out are filled in."""
 
@@ -67,6 +71,8 @@ def _expected_table(
     shape = np.broadcast_shapes(alpha.shape, tau.shape)
     if sigma == 0:
         return np.broadcast_to(dp_expected(n, alpha), shape)
+    if sigma < NEARLY_ZERO and tau.all():
+        return np.broadcast_to(dp_expected(n, alpha * tau**sigma), shape)
     if not tau.any():
         return np.full(shape, stable_expected(n, sigma))
     return ngg_expected(n, sigma, np.log(alpha) + sigma * np.log(tau) - np.log(sigma))

@@ -15,7 +15,7 @@ from hedgerow import _core
 from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.counting import py_expected
 from hedgerow.priors.dirichlet import beta_prime
-from hedgerow.priors.laws import Beta, Gamma
+from hedgerow.priors.laws import MOST, Beta, Gamma
 from hedgerow.priors.urns import draw_two_parameter_urn
 from hedgerow.reference import prior as reference
 
@@ -38,7 +38,7 @@ class PitmanYor(Prior):
 
     def __post_init__(self) -> None:
         """Refuse what is neither a number in range nor the law that fits."""
-        self._positive("theta")
+        self._positive("theta", MOST)
         self._fraction("sigma", zero=False)
 
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:

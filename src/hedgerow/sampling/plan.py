@@ -110,7 +110,7 @@ def read_plan(
         model=model,
         data=data,
         kernel=kernel,
-        starts=tuple(read_starts(init, chains, n)),
+        starts=tuple(read_starts(init, int(chains), n)),
         times=times,
         draws=int(draws),
         warmup=int(warmup),
@@ -122,7 +122,7 @@ def read_plan(
 
 
 def _is_whole(value: object) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _own(data: Any) -> Any:

@@ -135,15 +135,17 @@ def resume(
 
 def _read_callbacks(callbacks: Sequence[Callback], progress: bool | None, owner: str) -> tuple[Callback, ...]:
     require(progress is None or isinstance(progress, bool), owner, "progress", progress, "be True, False or None")
-    given = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
-    good = isinstance(callbacks, Iterable) and all(map(callable, given))
+    listed = isinstance(callbacks, Iterable) and getattr(callbacks, "ndim", 1) != 0
+    given: tuple[Any, ...] = tuple(callbacks) if listed else (callbacks,)
+    good = listed and all(map(callable, given))
     require(good, owner, "callbacks", callbacks, "be a list of functions of an Update")
     return given
 
 
 def _read_backend(backend: str, plan: Plan, owner: str) -> RunChains:
     """The function that runs chains there."""
-    require(backend in ("threads", "joblib", "dask"), owner, "backend", backend, "be 'threads', 'joblib' or 'dask'")
+    known = isinstance(backend, str) and backend in ("threads", "joblib", "dask")
+    require(known, owner, "backend", backend, "be 'threads', 'joblib' or 'dask'")
     if backend == "threads":
         return partial(run_in_threads, plan, plan.bind())
     check_travels(plan, backend)
