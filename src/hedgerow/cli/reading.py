@@ -154,12 +154,12 @@ def _check_size(place: Path, size: int, most: int) -> None:
 def _read_parquet(place: Path) -> Any:
     parquet = need_extra("pyarrow.parquet", "parquet")
     most = 5 * _most_unpacked(place)
+    with open(place, "rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+        _check_size(place, unpacked_size(view), most)
     with parquet.ParquetFile(place) as file:
         schema = file.schema_arrow
         _check_names(place, schema.names)
         _check_size(place, file.metadata.num_rows * sum(_entry_bytes(kind) for kind in schema.types), most)
-        with open(place, "rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
-            _check_size(place, unpacked_size(view, file.metadata), most)
     texts = [field.name for field in schema if str(field.type) in ("string", "binary", "large_string", "large_binary")]
     with parquet.ParquetFile(place, read_dictionary=texts) as file:  # a long text that every row points at is there once
         table = file.read()
