@@ -335,12 +335,12 @@ void bind_chain(nb::module_& m) {
            nb::arg("left"), nb::arg("right"), nb::arg("split_probability") = nb::none())
       .def_prop_ro("rows", [](const WeightedGuide& g) { return g.tree.rows(); });
 
-  m.def("tree_guided", [](std::vector<std::shared_ptr<WeightedGuide>> guides, int grown, int global_moves, int single_moves,
+  m.def("tree_guided", [](std::vector<std::shared_ptr<WeightedGuide>> guides, int grown, int global_moves, int single_moves, bool anneal,
                           double sweep_rate) {
     if (guides.empty() && grown < 1) throw std::invalid_argument("at least one guide is needed");
     TreeGuided::Guides held(guides.begin(), guides.end());
-    return KernelFactory{"TreeGuided", [=] { return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, sweep_rate); }};
-  }, nb::arg("guides"), nb::arg("grown"), nb::arg("global_moves"), nb::arg("single_moves"), nb::arg("sweep_rate"));
+    return KernelFactory{"TreeGuided", [=] { return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, anneal, sweep_rate); }};
+  }, nb::arg("guides"), nb::arg("grown"), nb::arg("global_moves"), nb::arg("single_moves"), nb::arg("anneal"), nb::arg("sweep_rate"));
 
   constexpr auto likelihood_of = [](PyChain& c) -> const Likelihood& { return c.chain().likelihood(); };
   nb::class_<PyChain>(m, "Chain", nb::type_slots(holder_slots<PyChain, likelihood_of>), "One chain: a state and the kernel that moves it.")

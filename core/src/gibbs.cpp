@@ -85,7 +85,7 @@ void Gibbs::begin(State& state) {
   weights_.reset(state.measure, state.partition, drawn_bases_ ? &bases_ : nullptr);
 }
 
-const double* Gibbs::score(State& state, int row) {
+double* Gibbs::log_score(State& state, int row) {
   Partition& partition = state.partition;
   Statistics& statistics = partition.statistics();
   const int own = partition.label(row), k = partition.clusters(), t = partition.group(row);
@@ -95,8 +95,54 @@ const double* Gibbs::score(State& state, int row) {
   weights_.add_to(t, w);
   w[own] = partition.size(own) == 1 ? -kInf : weights_.own(row) + statistics.log_predictive_without(row, own);
   w[k] = state.measure.log_new(t) + partition.likelihood().log_single()[row];
+  return w;
+}
+
+const double* Gibbs::score(State& state, int row) {
+  double* w = log_score(state, row);
+  const int k = state.partition.clusters();
+  if (inverse_heat_ != 1.0) {
+    for (int j = 0; j <= k; ++j) w[j] *= inverse_heat_;
+    if (k >= most_clusters_ && state.partition.size(state.partition.label(row)) > 1) w[k] = -kInf;
+  }
   total_ = simd().softmax(w, k + 1);
   return w;
+}
+
+// Bisection on a log scale over a sample of rows: the share that moves grows with the heat.
+double Gibbs::heat_that_moves(State& state, double share) {
+  constexpr int kSample = 200, kSteps = 30;
+  constexpr double kHottest = 1e8;
+  const Partition& partition = state.partition;
+  const int n = partition.rows(), k = partition.clusters(), sample = std::min(n, kSample);
+  begin(state);
+  std::vector<double> scores;
+  std::vector<int> stays;
+  scores.reserve(static_cast<std::size_t>(sample) * (k + 1));
+  for (int i = 0; i < sample; ++i) {
+    const int row = sample == n ? i : state.rng.index(n), own = partition.label(row);
+    const double* w = log_score(state, row);
+    scores.insert(scores.end(), w, w + k + 1);
+    stays.push_back(partition.size(own) == 1 ? k : own);
+  }
+  auto moving = [&](double heat) {
+    double sum = 0.0;
+    for (int i = 0; i < sample; ++i) {
+      const double* w = scores.data() + static_cast<std::ptrdiff_t>(i) * (k + 1);
+      double all = 0.0;
+      const double stay = w[stays[i]];
+      for (int j = 0; j <= k; ++j) all += std::exp(std::min((w[j] - stay) / heat, 300.0));
+      sum += 1.0 - 1.0 / all;
+    }
+    return sum / sample;
+  };
+  double low = 0.0, high = std::log(kHottest);
+  if (moving(1.0) >= share) return 1.0;
+  for (int step = 0; step < kSteps; ++step) {
+    const double middle = 0.5 * (low + high);
+    (moving(std::exp(middle)) < share ? low : high) = middle;
+  }
+  return std::exp(high);
 }
 
 int Gibbs::draw(State& state, int row) {

@@ -13,15 +13,18 @@
 
 namespace hedgerow {
 namespace {
-constexpr int kMoves = 20;
+constexpr int kMoves = 20, kClimbing = 100;  // at most, of draws and of the warm-up
 constexpr double kDoubt = 0.97;    // of all expected moves of a sweep fall to the doubtful rows
 constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
 constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
+// Shares of the warm-up: heated sweeps, and when their outcome is judged.
+constexpr double kHeated = 0.1, kCooled = 0.45, kJudged = 0.5;
+constexpr double kStirred = 0.4;  // of the rows move in the first heated sweep
 }
 
 // Hyper-parameters that have not been drawn yet may keep thousands of rows alone, and joining those takes forever: the first
 // guide is grown with such as suit one cluster.
-std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first) {
+std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first, std::vector<int>* roots) {
   const int n = state.partition.rows();
   std::vector<int> order(n), groups;
   std::iota(order.begin(), order.end(), 0);
@@ -38,6 +41,7 @@ std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first) {
   Forest forest(state.partition.likelihood(), measure, std::move(groups));
   Inserter inserter(forest, {});
   for (int row : order) inserter.insert(~row);
+  if (roots) forest.labels(*roots);
   bhc(forest, true);
   std::vector<int> identity(n);
   std::iota(identity.begin(), identity.end(), 0);
@@ -49,38 +53,81 @@ std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first) {
   return guide;
 }
 
-TreeGuided::TreeGuided(Guides given, int grown, int global_moves, int single_moves, double sweep_rate)
+TreeGuided::TreeGuided(Guides given, int grown, int global_moves, int single_moves, bool anneal, double sweep_rate)
     : guides_(std::move(given)),
       grown_(guides_.empty() ? grown : 0),
       global_moves_(global_moves),
       single_moves_(single_moves),
+      anneal_(anneal && sweep_rate > 0.0),
       sweep_rate_(sweep_rate) {}
 
 void TreeGuided::grow(State& state, int count) {
-  guides_.clear();
-  for (int g = 0; g < count; ++g) guides_.push_back(grow_guide(state, growths_ <= 1));
+  for (int g = 0; g < count; ++g) {
+    std::vector<int> roots;
+    guides_.push_back(grow_guide(state, growths_ <= 1, warming_ && growths_ <= 1 ? &roots : nullptr));
+    if (!roots.empty()) offer(state, roots);
+  }
 }
 
-// One guide is enough to climb with; all of them are grown once the hyper-parameters have had time to settle.
+void TreeGuided::offer(State& state, const std::vector<int>& labels) {
+  auto log_joint = [&state] { return state.measure.log_partition(state.partition.sizes(), state.partition.log_q()) + state.partition.log_likelihood(); };
+  const std::vector<int> own = state.partition.labels();
+  const double before = log_joint();
+  state.partition.assign(labels);
+  if (log_joint() < before) state.partition.assign(own);
+}
+
+// One guide is enough to climb with; all of them are grown once the hyper-parameters, if any are drawn, have had time to settle.
 void TreeGuided::adapt(State& state, double progress) {
-  constexpr double kAgain[] = {0.0, 0.1, 0.4};  // shares of the warm-up
+  constexpr double kAgain[] = {0.0, 0.1, 0.5};  // shares of the warm-up
   constexpr int kTimes = 3;
   warming_ = true;
   settled_ = false;
-  if (grown_ == 0 || growths_ >= kTimes || progress < kAgain[growths_]) return;
-  grow(state, ++growths_ == 1 ? 1 : grown_);
+  if (grown_ > 0 && growths_ < kTimes && progress >= kAgain[growths_]) {
+    ++growths_;
+    if (state.measure.has_laws()) guides_.clear();
+    const int wanted = growths_ == 1 || (growths_ < kTimes && !state.measure.has_laws()) ? 1 : grown_;
+    grow(state, wanted - static_cast<int>(guides_.size()));
+  }
+  anneal(state, progress);
+}
+
+// Where clusters are many and far apart in evidence (documents), every move that mends one loses hundreds of nats on its way:
+// sweeps at a falling temperature find partitions that neither sweeps nor splits and merges reach. What they find is kept only
+// if it is better.
+void TreeGuided::anneal(State& state, double progress) {
+  heat_ = 1.0;
+  if (annealing_ == Annealing::none && progress >= kHeated && anneal_) {
+    hottest_ = progress < kCooled ? gibbs_.heat_that_moves(state, kStirred) : 1.0;
+    annealing_ = hottest_ > 1.0 ? Annealing::begun : Annealing::over;
+    if (annealing_ == Annealing::begun) before_ = state.partition.labels();
+  }
+  if (annealing_ != Annealing::begun) return;
+  if (progress >= kJudged) return judge(state);
+  heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kHeated));
+}
+
+void TreeGuided::judge(State& state) {
+  offer(state, before_);
+  before_.clear();
+  annealing_ = Annealing::over;
+}
+
+// So many global moves that they cost this share of a sweep over `visited` rows, in evaluations (one of a block against two
+// halves costs about ten of a row against all clusters at once).
+int TreeGuided::tuned_moves(const State& state, double visited, double share, double least, double most) {
+  const double n = state.partition.rows(), k = state.partition.clusters();
+  return static_cast<int>(std::clamp(share * visited * (k + 8.0) / (30.0 * n / k + 18.0 * k), least, most));
 }
 
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
-// a sweep, in evaluations (one of a block against two halves costs about ten of a row against all clusters at once). On small
-// sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
+// a sweep. On small sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
 void TreeGuided::settle(State& state) {
+  if (annealing_ == Annealing::begun) judge(state);  // the warm-up was shorter than announced
   const int n = state.partition.rows();
   sort_rows(n);
   const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;
-  const double k = state.partition.clusters(), sweep_cost = visited * (k + 8.0), move_cost = 30.0 * n / k + 18.0 * k;
-  const double least = std::clamp(3000.0 / n, 2.0, 10.0);
-  moves_ = global_moves_ != kTuned ? global_moves_ : static_cast<int>(std::clamp(0.15 * sweep_cost / move_cost, least, double{kMoves}));
+  moves_ = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, visited, 0.15, std::clamp(3000.0 / n, 2.0, 10.0), kMoves);
   singles_each_ = single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), 0.25 * visited));
   settled_ = true;
 }
@@ -116,6 +163,9 @@ void TreeGuided::sweep(State& state) {
 
 void TreeGuided::save(Carried& out) const {
   out.whole.insert(out.whole.end(), {settled_, moves_, singles_each_, next_steady_, watch_.sweeps, !watch_.empty()});
+  out.whole.push_back(static_cast<int>(annealing_));
+  out.real.push_back(hottest_);
+  out.whole.insert(out.whole.end(), before_.begin(), before_.end());
   out.real.insert(out.real.end(), watch_.opening.begin(), watch_.opening.end());
   out.real.insert(out.real.end(), watch_.moving.begin(), watch_.moving.end());
   if (grown_ == 0) return;
@@ -125,6 +175,16 @@ void TreeGuided::save(Carried& out) const {
     for (const std::vector<int>* side : {&guide->tree.left, &guide->tree.right}) out.whole.insert(out.whole.end(), side->begin() + n, side->end());
     out.real.insert(out.real.end(), guide->split_probability.begin() + n, guide->split_probability.end());
   }
+}
+
+// Labels are 0..K-1, each used.
+static void check_labels(const std::vector<int>& labels) {
+  std::vector<char> used(labels.size(), 0);
+  for (int c : labels) {
+    if (c < 0 || c >= static_cast<int>(labels.size())) throw std::invalid_argument("a kernel's memory has labels out of range");
+    used[c] = 1;
+  }
+  if (!std::is_sorted(used.begin(), used.end(), std::greater<>())) throw std::invalid_argument("a kernel's memory has labels that skip a number");
 }
 
 void TreeGuided::load(State& state, CarriedReader& in) {
@@ -138,7 +198,15 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   if (next_steady_ < 0 || next_steady_ >= kTurns) throw std::invalid_argument("a kernel's memory has a turn that does not exist");
   watch_ = {};
   watch_.sweeps = in.whole();
-  if (in.whole() != 0) {
+  const bool watched = in.whole() != 0;
+  const int annealing = in.whole();
+  if (annealing < 0 || annealing > static_cast<int>(Annealing::over)) throw std::invalid_argument("a kernel's memory has a stage of annealing that does not exist");
+  annealing_ = static_cast<Annealing>(annealing);
+  hottest_ = in.reals(1)[0];
+  if (!(hottest_ >= 1.0 && hottest_ < kInf)) throw std::invalid_argument("a kernel's memory has a temperature that it cannot have");
+  before_ = in.wholes(annealing_ == Annealing::begun ? n : 0);
+  check_labels(before_);
+  if (watched) {
     watch_.opening = in.reals(n);
     watch_.moving = in.reals(n);
     for (const std::vector<double>* chances : {&watch_.opening, &watch_.moving})
@@ -192,15 +260,17 @@ void TreeGuided::step(State& state) {
   if (guides_.empty() && state.partition.rows() > 1) grow(state, grown_);
   const int n = state.partition.rows();
   if (!warming_ && !settled_) settle(state);
-  const int moves = settled_ ? moves_ : global_moves_ != kTuned ? global_moves_ : kMoves;
+  const bool hot = warming_ && heat_ > 1.0;
+  const int moves = hot ? 0 : settled_ ? moves_ : global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, kMoves, kClimbing);
   if (n > 1)
     for (int g = 0; g < moves; ++g) global_move(state);
   gibbs_.rest();
   singles_.births = singles_.deaths = 0;
   if (warming_ && static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
-  gibbs_.watch(warming_ ? &watch_ : nullptr);
+  gibbs_.watch(warming_ && !hot ? &watch_ : nullptr);
+  gibbs_.set_heat(hot ? heat_ : 1.0, hot ? 20 + 3 * (1 + *std::max_element(before_.begin(), before_.end())) / 2 : 0);
   if (settled_ && n > 1) singles_.step(state, gibbs_, singles_each_);
-  if (sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) sweep(state);
+  if (hot || sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) sweep(state);
   warming_ = false;
 }
 

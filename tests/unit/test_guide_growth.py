@@ -40,3 +40,49 @@ def test_guides_of_your_own_must_fit():
     with pytest.raises(hr.ParameterError, match="join the 130 rows"):
         hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), X, kernel=hr.TreeGuided(guide=linkage(X[:10])), draws=1, chains=1)
     assert hr.TreeGuided(guide=linkage(X)) == hr.TreeGuided(guide=linkage(X))
+
+
+def documents(seed: int, topics: int = 20, rows: int = 200, words: int = 300, length: int = 300):
+    """Counts of documents that mix a few topics: many partitions are nearly as good, with hundreds of nats between them."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(words, 0.05), size=topics)
+    return np.array([rng.multinomial(length, mix @ shares) for mix in rng.dirichlet(np.full(topics, 0.1), size=rows)])
+
+
+def settled(kernel, X, seed):
+    """Mean log joint after a warm-up from one cluster."""
+    model = hr.Mixture(hr.DP(1.0), hr.Multinomial(0.1))
+    chain = Chain(model, X, kernel, labels=np.zeros(len(X), int), seed=seed)
+    chain.warm_up(120, 0, 120)
+    return chain.run(20).log_joint.mean()
+
+
+def test_heated_sweeps_find_better_partitions():
+    plain, heated = ([settled(hr.TreeGuided(anneal=anneal), documents(seed), seed) for seed in range(4)] for anneal in (False, True))
+    assert np.mean(heated) > np.mean(plain) + 5.0, (plain, heated)
+
+
+def test_the_warm_up_takes_the_partition_of_the_first_pass_if_it_is_better():
+    X, y, _ = hr.data.ring13(n=2600, seed=1)
+    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart())
+    still = hr.TreeGuided(sweep_rate=0.0, global_moves=0)
+    far, best = (Chain(model, X, still, labels=labels, seed=0) for labels in (np.zeros(len(X), int), y))
+    truth = best.log_joint()
+    for chain in (far, best):
+        chain.warm_up(1, 0, 100)
+    assert far.log_joint() > truth - 50
+    assert best.log_joint() >= truth
+
+
+def test_a_warm_up_that_ends_while_hot_goes_back():
+    X = hr.data.ring13(n=260, seed=0).X
+    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart())
+    chain = Chain(model, X, hr.TreeGuided(), seed=0)
+    chain.warm_up(20, 0, 100)
+    hot = chain.log_joint()
+    assert chain.run(1).log_joint[0] > hot + 100
+
+
+def test_anneal_is_a_yes_or_no():
+    with pytest.raises(hr.ParameterError, match=r"anneal must be True or False\. Got 3"):
+        hr.TreeGuided(anneal=3)

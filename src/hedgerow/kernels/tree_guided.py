@@ -9,7 +9,8 @@ evidence; a merge replays the split that would undo it. Births and deaths of clu
 the warm-up has seen.
 
 Guides grown here come from one pass of incremental Bayesian hierarchical clustering each, made anew at a few points of the
-warm-up and fixed from then on.
+warm-up and fixed from then on. The warm-up begins at the partition of the first such pass where that is better than the start,
+and a part of it sweeps at a falling temperature, which finds partitions that no exact move would reach in time.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class TreeGuided(Kernel):
     Parameters
     ----------
     global_moves : int, optional
-        Proposals an iteration. By default 20 in the warm-up, where they do the climbing, and after it so many
+        Proposals an iteration. By default 20 to 100 in the warm-up, where they do the climbing, and after it so many
         that they cost about a sixth of a sweep (2 to 20, on small sets 10 or more). 0 for none.
     single_moves : int, optional
         Births and deaths of clusters of one row proposed an iteration, once the warm-up is over. By default enough to renew
@@ -47,6 +48,8 @@ class TreeGuided(Kernel):
     sweep_rate : float
         Probability that an iteration ends with a Gibbs sweep. After the warm-up a sweep visits the rows that are likely to move,
         as seen then, and a quarter of the others, in turn; without a warm-up it visits all.
+    anneal : bool
+        Let sweeps from a tenth to nearly half of the warm-up run at a falling temperature, and keep what they find if it is better.
     guide : array-like or list of them, optional
         Your own guide trees instead, as SciPy linkage matrices of shape (n - 1, 4).
     """
@@ -55,6 +58,7 @@ class TreeGuided(Kernel):
     single_moves: int | None = None
     guides: int = 2
     sweep_rate: float = 1.0
+    anneal: bool = True
     guide: Any = None
 
     def __post_init__(self) -> None:
@@ -68,6 +72,7 @@ class TreeGuided(Kernel):
         require(is_whole(self.guides) and self.guides >= 1, "TreeGuided", "guides", self.guides, "be a whole number from 1 up")
         good = isinstance(self.sweep_rate, (int, float)) and 0 <= self.sweep_rate <= 1
         require(good, "TreeGuided", "sweep_rate", self.sweep_rate, "lie in [0, 1]")
+        require(isinstance(self.anneal, bool), "TreeGuided", "anneal", self.anneal, "be True or False")
         if self.guide is not None:
             given = self.guide if isinstance(self.guide, (list, tuple)) and np.ndim(self.guide[0]) == 2 else [self.guide]
             object.__setattr__(self, "guide", tuple(_read_linkage(linkage) for linkage in given))
@@ -75,7 +80,7 @@ class TreeGuided(Kernel):
     def __repr__(self) -> str:
         own = "" if self.guide is None else f", guide=<{len(self.guide)} of your own>"
         moves = f"global_moves={self.global_moves}, single_moves={self.single_moves}"
-        return f"TreeGuided({moves}, guides={self.guides}, sweep_rate={self.sweep_rate}{own})"
+        return f"TreeGuided({moves}, guides={self.guides}, sweep_rate={self.sweep_rate}, anneal={self.anneal}{own})"
 
     def __eq__(self, other: object) -> bool:
         """Equal by value."""
@@ -97,7 +102,7 @@ class TreeGuided(Kernel):
             require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guide", linkage, wanted)
             given.append(_as_guide(linkage))
         large, small = (TUNED if moves is None else moves for moves in (self.global_moves, self.single_moves))
-        return _core.tree_guided(given, self.guides, large, small, float(self.sweep_rate))
+        return _core.tree_guided(given, self.guides, large, small, self.anneal, float(self.sweep_rate))
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:

@@ -36,10 +36,18 @@ class Gibbs final : public Kernel {
   const double* score(State& state, int row);
   Partition::Moved move(State& state, int row, int chosen);
 
+  // For warm-ups: full conditionals to the power 1/heat, without new clusters once there are so many. Heat 1 is exact.
+  void set_heat(double heat, int most_clusters) { inverse_heat_ = 1.0 / heat, most_clusters_ = most_clusters; }
+  // The heat, 1 or more, at which a sweep would move about this share of the rows.
+  double heat_that_moves(State& state, double share);
+
  private:
+  double* log_score(State& state, int row);
   int draw_basis(State& state, int t) const;
 
   int subset_;
+  double inverse_heat_ = 1.0;
+  int most_clusters_ = 0;
   bool explicit_bases_, drawn_bases_ = false;
   std::vector<int> bases_;
   double moved_ = 0.0, total_ = 0.0;

@@ -24,7 +24,8 @@ struct WeightedGuide {
 // A guide from the data: one pass of incremental clustering over the rows in random order, the roots then joined greedily past
 // d = 1. It looks at the measure of the state, never at its partition; the first one at a measure that suits one cluster, where
 // hyper-parameters are still to be drawn.
-std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first);
+// `roots`, if asked for: the partition that the pass ended with.
+std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first, std::vector<int>* roots = nullptr);
 
 class TreeGuided final : public Kernel {
  public:
@@ -32,10 +33,11 @@ class TreeGuided final : public Kernel {
   // Given guides stay as they are. Otherwise `grown` of them are made before the first step, and anew at a few points of the
   // warm-up, since they depend on hyper-parameters that are still settling.
   //
-  // global_moves kTuned: 20 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
+  // global_moves kTuned: 20 to 100 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
   // single_moves kTuned: none in the warm-up, which finds out where they pay, and then enough to renew the clusters of one row.
+  // anneal: a part of the warm-up sweeps at a falling temperature.
   static constexpr int kTuned = -1;
-  TreeGuided(Guides given, int grown, int global_moves, int single_moves, double sweep_rate);
+  TreeGuided(Guides given, int grown, int global_moves, int single_moves, bool anneal, double sweep_rate);
 
   void step(State& state) override;
   void adapt(State& state, double progress) override;
@@ -63,14 +65,20 @@ class TreeGuided final : public Kernel {
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
   void grow(State& state, int count);
+  // Takes whichever of the two partitions, this one or the state's, has the higher joint density.
+  void offer(State& state, const std::vector<int>& labels);
+  void anneal(State& state, double progress);
+  void judge(State& state);
   // The warm-up is over: what it saw fixes which rows are visited and how many moves are made.
   void settle(State& state);
+  static int tuned_moves(const State& state, double visited, double share, double least, double most);
   void sort_rows(int rows);
   void sweep(State& state);
 
   Guides guides_;
   int grown_, growths_ = 0;
   int global_moves_, single_moves_;
+  bool anneal_;
   double sweep_rate_;
   bool warming_ = false;  // the coming iteration belongs to the warm-up
   bool settled_ = false;
@@ -80,6 +88,9 @@ class TreeGuided final : public Kernel {
   RowWatch watch_;
   std::vector<int> doubtful_, steady_;  // rows visited in every sweep, and in one of a few
   int next_steady_ = 0;
+  enum class Annealing { none, begun, over } annealing_ = Annealing::none;
+  double hottest_ = 1.0, heat_ = 1.0;  // where annealing begins, and now
+  std::vector<int> before_;            // the partition it began from
 
   Induced induced_;
   std::vector<double> omega_;
