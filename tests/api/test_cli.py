@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,8 +17,9 @@ import pytest
 from scipy import io, sparse
 
 from hedgerow import data
-from hedgerow.cli import main
+from hedgerow.cli import look, main
 from hedgerow.posterior import load
+from hedgerow.summaries import cluster_table
 from hedgerow.trees import TreeStream
 
 SHORT = ["--draws", "20", "--warmup", "20", "--chains", "2", "--seed", "0", "--quiet"]
@@ -181,12 +183,33 @@ def test_summary_in_words_and_in_json(folder, capsys):
     assert code == 0
     assert "clusters in 150 points." in out
     assert "r_hat" in out
-    assert "petal width" in out
+    assert "stands out by" in out
+    assert re.search(r"petal width \d\.\d\d ± 0\.\d\d", out)
     code, out, _ = run(capsys, "summary", folder / "run" / "run.hedge", "--json")
     told = json.loads(out)
     assert code == 0
     assert sum(told["sizes"]) == told["rows"] == 150
     assert sum(told["posterior_of_n_clusters"].values()) == pytest.approx(1.0)
+
+
+def test_words_fit_the_terminal(folder, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for columns in (50, 80):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        _, out, _ = run(capsys, "summary", folder / "run")
+        words, tables = out.split("quantity", 1)
+        assert 0.7 * columns < max(map(len, words.splitlines())) < columns
+        assert max(map(len, tables.splitlines())) < max(columns, 80)  # numbers side by side do not break
+
+
+def test_many_clusters_are_not_all_told(capsys):
+    n = look.MOST_CLUSTERS + 3
+    table = cluster_table(np.arange(n + 5.0)[:, None], [*range(n), 0, 0, 0, 0, 0], np.arange(n + 5)[None], names=["a, b"])
+    look._tell_clusters(table)
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == look.MOST_CLUSTERS + 3
+    assert told[2].split() == ["0", "6", "16%", "0.000", "a,", "b"]  # a name that cannot be told apart from two
+    assert told[-1] == "and 3 smaller ones with 3 points together"
 
 
 def test_report_again(folder, tmp_path, capsys):

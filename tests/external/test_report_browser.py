@@ -6,6 +6,7 @@ Needs Chromium, its driver (Debian: chromium, chromium-driver) and the selenium 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,13 +49,14 @@ ATTACK = "</script><script>window.attacked = true</script><img src=x onerror='wi
 N = 240
 
 
-def payload(names: list[str] | None = None) -> ReportPayload:
+def payload(names: list[str] | None = None, offset: float = 0.0) -> ReportPayload:
     """Six blobs under a forest of several roots, every part filled."""
     rng = np.random.default_rng(1)
     z = np.concatenate([np.arange(6), rng.integers(6, size=N - 6)])
     angle = 2 * np.pi * z / 6
     X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.08 * rng.normal(size=(N, 2))
     Z = linkage(X, "average")
+    X = X + offset
     leaf = np.full(N, -1)
     left, right = (np.concatenate([leaf, Z[:, side].astype(int)]) for side in (0, 1))
     size = np.concatenate([np.ones(N, dtype=int), Z[:, 3].astype(int)])
@@ -97,6 +99,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         "full": write_report(folder / "full.html", payload()),
         "attack": write_report(folder / "attack.html", payload([ATTACK] * N)),
+        "far": write_report(folder / "far.html", payload(offset=1e9)),
         "bare": write_report(folder / "bare.html", bare),
     }
 
@@ -166,6 +169,19 @@ def tree_of(report: ReportPayload) -> tuple[list[int], list[set[int]]]:
         rows.append(below)
         number += visited
     return numbers, rows
+
+
+def test_numbers_far_from_zero_are_drawn_and_told_by_what_differs(visit: Callable[..., Any]) -> None:
+    places = "return [...document.querySelectorAll('#scatter .point')].map((p) => [+p.getAttribute('cx'), +p.getAttribute('cy')])"
+    near = np.array(visit("full").execute_script(places))
+    driver = visit("far")
+    far = np.array(driver.execute_script(places))
+    assert len(np.unique(far.round(1), axis=0)) > 0.9 * N
+    assert np.abs(np.corrcoef(near.ravel(), far.ravel())[0, 1]) > 0.999
+    assert [t.text for t in driver.find_elements("css selector", "#scatter .title")] == ["length − 999,999,990", "width − 999,999,990"]
+    driver.execute_script("document.querySelector('button.cluster').click()")
+    cells = [cell.text for cell in driver.find_elements("css selector", "#panel td")]
+    assert any(re.fullmatch(r"(1000000000|999999999|1000000001)\.\d+ ± 0\.0\d+", cell) for cell in cells), cells
 
 
 def test_clicking_branches_highlights_their_points(visit: Callable[..., Any]) -> None:

@@ -205,6 +205,8 @@ class TestOtherGeometry:
         place = plots.plane(X)
         assert place.axes[0].startswith("principal component 1 (")
         assert "8 columns" in place.note
+        assert place.note.endswith("Missing entries stand at their column's mean.")
+        assert "Missing" not in plots.plane(np.delete(X, 3, axis=0)).note
         assert np.all(np.isfinite(place.points))
         assert abs(np.corrcoef(place.points.T)[0, 1]) < 1e-10
 
@@ -320,6 +322,23 @@ class TestDrawing:
         assert ax is given
         self.render(ax)
         self.render(plots.dendrogram(**forest, max_leaves=2))
+
+    def test_labels_of_a_narrow_dendrogram_do_not_touch(self) -> None:
+        import matplotlib.pyplot as plt
+
+        forest = forest_of(1500)
+        for width, some in ((9.0, True), (2.0, False)):
+            ax = plots.dendrogram(**forest, ax=plt.figure(figsize=(width, 4)).add_subplot())
+            self.render(ax)
+            boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+            assert bool(boxes) == some
+            assert all(a.x1 <= b.x0 + 1 for a, b in itertools.pairwise(boxes))
+
+    def test_numbers_of_clusters_are_whole_on_the_axes(self) -> None:
+        for ax, axis in ((plots.trace(np.full((2, 5), 7.0)), "yaxis"), (plots.cluster_posterior(np.full((2, 5), 7)), "xaxis")):
+            self.render(ax)
+            low, high = sorted(getattr(ax, axis).get_view_interval())
+            assert [tick for tick in getattr(ax, axis).get_ticklocs() if low <= tick <= high] == [7]
 
     def test_single_leaf_forest(self) -> None:
         self.render(plots.dendrogram([-1], [-1], [0], [1], [-np.inf]))

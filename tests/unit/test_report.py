@@ -30,7 +30,7 @@ from hedgerow.report import (
     report_html,
     write_report,
 )
-from hedgerow.report.pack import MOST_POINTS, MOST_TERMINALS, flatten_tree, pack, shown_columns
+from hedgerow.report.pack import MOST_POINTS, MOST_TERMINALS, encode_numbers, flatten_tree, pack, shown_columns
 from hedgerow.report.page import asset
 
 NASTY = "</script><script>alert(1)</script><!--&\"'`$title"
@@ -333,6 +333,13 @@ class TestPack:
         blocks = np.asarray(payload.similarity.blocks)
         half = unpack(data["similarity"]["half"]) / 255
         np.testing.assert_allclose(half, blocks[np.tril_indices(len(blocks))], atol=0.002)
+
+    def test_numbers_far_from_zero_keep_what_differs(self) -> None:
+        near = np.array([[0.0, 5.0], [1.0, np.nan], [2.0, 7.0]])
+        for values, kind in ((near, "f4"), (near + 1e9, "f8"), (near[:, :1] * 0 + 1e9 + 0.3, "f8")):
+            packed = encode_numbers(values)
+            assert packed["type"] == kind
+            np.testing.assert_allclose(unpack(packed).reshape(values.shape) - np.nanmin(values), values - np.nanmin(values), atol=1e-4)
 
     def test_long_traces_are_thinned_but_keep_their_spike(self) -> None:
         values = np.zeros((1, 50_000))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.report import CountsPart, DrawsPart, PointsPart, ReportPayload
+from hedgerow.report.sections import mean_and_spread
 from hedgerow.report.wording import agreement, headline, quantity_verdict
 from hedgerow.report.words import node_words, top_words
 
@@ -41,7 +42,7 @@ class TestWording:
         [
             (1.003, 2000, "good", "chains agree"),
             (1.03, 2000, "warn", "nearly agree"),
-            (1.003, 50, "warn", "nearly agree"),
+            (1.003, 50, "warn", "agree, but on few effective draws"),
             (1.4, 2000, "bad", "do not agree yet on log joint: run longer"),
             (float("nan"), 2000, "bad", "do not agree yet"),
         ],
@@ -73,3 +74,21 @@ class TestWording:
         )
         assert "67% of the points sit firmly in their cluster, 33% could well be elsewhere." in texts
         assert texts[-1] == "Mind."
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "text"),
+    [
+        (1_000_000_049.94, 2.8, "1000000049.9 ± 2.8"),  # an offset hides no difference between clusters
+        (5.2e9, 1.1e9, "5.2e+09 ± 1.1e+09"),
+        (-0.0001, 0.02, "0.000 ± 0.020"),
+        (-3.456, 0.5, "−3.46 ± 0.50"),
+        (2e-5, 1e-6, "2e−05 ± 1e−06"),
+        (1e15, 1.0, "1e+15 ± 1"),
+        (0.0, 1e7, "0 ± 1e+07"),
+        (7.0, 0.0, "7 ± 0"),
+        (7.25, float("nan"), "7.25"),
+    ],
+)
+def test_a_mean_has_the_digits_that_its_spread_deserves(mean, sd, text):
+    assert mean_and_spread(mean, sd) == text

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow.cli.keeping import unfinished
-from hedgerow.cli.output import LABELS, LOSSES, REPORT, RUN, add_command, say, tell_findings
+from hedgerow.cli.output import LABELS, LOSSES, REPORT, RUN, add_command, line_width, say, tell_findings
 from hedgerow.cli.reading import Source, add_data_arguments, read_source
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Product
 from hedgerow.posterior import Posterior, load
+from hedgerow.report.sections import mean_and_spread
 from hedgerow.summaries.table import Table
 
 __all__ = ["add", "open_run", "row_names"]
@@ -35,6 +36,7 @@ PREDICT = """examples:
   hedgerow predict flowers-run new.csv > labels.csv
   hedgerow predict flowers-run new.csv --proba --out probabilities.csv
 """
+MOST_CLUSTERS = 30  # told one by one
 RUN_HELP = "a run folder, or the file run.hedge in it"
 
 
@@ -112,9 +114,36 @@ def summary(options: argparse.Namespace) -> None:
         return
     tell_findings(post, options.loss)
     say()
-    print(Table(table, title=table.title))  # without the verdict on the chains: it has been told
+    print(Table(table, title=table.title).text(line_width()))  # without the verdict on the chains: it has been told
     say()
-    print(post.cluster_table(found.labels))
+    _tell_clusters(post.cluster_table(found.labels))
+
+
+def _tell_clusters(table: Table) -> None:
+    """A line for each cluster: how large and how stable it is, and the columns or words that it stands out by."""
+    names = table.parts.get("mean")
+    say(table.title)
+    stands_out = "stands out by (mean ± sd)" if names else "telling words"
+    room = max(4, len(str(table["size"].max())))
+    say(f"cluster  {'size':>{room}}  share  stability  {stands_out}")
+    for i in range(min(table.n_rows, MOST_CLUSTERS)):
+        told = str(table["top"][i])
+        columns = told.split(", ")
+        if names and all(name in names for name in columns):
+            where = map(names.index, columns)
+            told = ", ".join(_described(names[j], table["mean"][i, j], table["spread"][i, j]) for j in where)
+        head = f"{table['cluster'][i]:>7}  {table['size'][i]:>{room}}  {table['share'][i]:>5.0%}  {table['stability'][i]:>9.3f}  "
+        say(head + (told or "nothing"), len(head))
+    if table.n_rows > MOST_CLUSTERS:
+        rest = int(table["size"][MOST_CLUSTERS:].sum())
+        say(f"and {table.n_rows - MOST_CLUSTERS:,} smaller ones with {rest:,} points together")
+
+
+def _described(name: str, mean: float, spread: float) -> str:
+    """A column of levels as a share, any other by mean and standard deviation."""
+    if "=" in name and 0.0 <= mean <= 1.0:
+        return f"{name} {mean:.0%}"
+    return f"{name} {mean_and_spread(mean, spread)}"
 
 
 def report(options: argparse.Namespace) -> None:

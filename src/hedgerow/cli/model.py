@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,13 +56,20 @@ def choose_model(source: Source, prior: str | None, likelihood: str | None) -> M
         proposal = likelihood_for(source.X)
         family = proposal.likelihood
         say("Likelihood (--likelihood changes it):")
-        print("  " + str(proposal).replace("\n", "\n  "))
+        _tell_proposal(str(proposal))
     settled = settle(family, source.X, "fit")
     spreads = _spreads(settled, family, source.names)
     if spreads:
         told = ", ".join(spreads[:MOST_TOLD]) + (", ..." if len(spreads) > MOST_TOLD else "")
         say(f"Base measure: fitted to the columns, whatever their units. Standard deviations expected in a cluster: about {told}.")
     return Mixture(law, settled)
+
+
+def _tell_proposal(text: str) -> None:
+    """The likelihood, then a line for each group of columns; what does not fit on a line goes on under its last field."""
+    for line in text.splitlines():
+        fields = [match.end() for match in re.finditer(r"(?<=\S) {2,}", line)]
+        say("  " + line, 2 + fields[-1] if fields else 4)
 
 
 def _spreads(settled: Likelihood, before: Likelihood, names: Sequence[Any] | None) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,6 +26,7 @@ __all__ = [
     "RUN",
     "Interrupted",
     "add_command",
+    "line_width",
     "make_folder",
     "say",
     "tell_files",
@@ -35,6 +38,7 @@ RUN = "run.hedge"
 LABELS = "labels.csv"
 REPORT = "report.html"
 LOSSES = ("vi", "binder", "omari")
+WIDEST = 96
 FILES = {
     REPORT: "everything about the clusters, to open in a browser",
     LABELS: "the cluster of every row, and how sure that is",
@@ -53,7 +57,7 @@ def add_command(
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=short,
-        description=textwrap.fill(long, 96),
+        description=textwrap.fill(long, WIDEST),
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -61,9 +65,20 @@ def add_command(
     return parser
 
 
-def say(text: str = "") -> None:
-    """Print a paragraph, wrapped where it is longer than a line."""
-    print(textwrap.fill(text, 96, subsequent_indent="  ") if len(text) > 96 else text)
+def line_width() -> int:
+    """Characters of a line: those of the terminal, but no more than are read with ease; that many in a file too."""
+    if not sys.stdout.isatty():
+        return WIDEST
+    return max(40, min(WIDEST, shutil.get_terminal_size().columns - 1))
+
+
+def say(text: str = "", indent: int = 2) -> None:
+    """Print a paragraph, wrapped where it is longer than a line, with so many spaces before what is left of it."""
+    if len(text) <= line_width():
+        print(text)
+        return
+    indent = min(indent, line_width() // 2)
+    print(textwrap.fill(text, line_width(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False))
 
 
 def make_folder(path: str) -> Path:

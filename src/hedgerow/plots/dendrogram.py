@@ -64,6 +64,7 @@ def dendrogram(
         f"cut, d = 1: {len(nodes):,} clusters" if len(nodes) != 1 else "cut, d = 1: 1 cluster",
         (1.0, g.scale.cut), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
         ha="right", va="bottom", fontsize=9, color=INK,
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.85},
     )  # fmt: skip
     if g.hidden_roots:
         ax.set_title(
@@ -109,8 +110,11 @@ def _label_terminals(ax: Any, g: Dendrogram, names: Sequence[str] | None) -> Non
         f"{size:,}" if size > 1 else ("" if names is None else str(names[node]))
         for node, size in zip(g.terminal, g.terminal_size, strict=True)
     ]
-    room = 9.0 * 72 / max(g.width, 1.0)  # points per unit at the default width
-    crowded = any(len(text) * 5.5 > room * span for text, span in zip(texts, g.terminal_span, strict=True))
+    across = ax.get_position().width * ax.figure.get_figwidth() * 72 / max(g.width, 1.0)  # points per unit
+    room = across * np.asarray(g.terminal_span)
+    crowded = any(len(text) * 5.5 > space for text, space in zip(texts, room, strict=True))
+    if crowded:  # turned, and only where a line has room: others would be a grey band
+        texts = [text if space >= 6.0 else "" for text, space in zip(texts, room, strict=True)]
     ax.set_xticks(g.terminal_x, texts, rotation=90 if crowded else 0, fontsize=7 if crowded else 8)
     ax.tick_params(axis="x", length=0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,9 +51,8 @@ def plane(X: Any, names: Sequence[str] | None = None) -> Plane:
     Z = np.where(np.isnan(X), 0.0, (X - center) / np.where(spread > 0, spread, 1.0))
     _, values, directions = np.linalg.svd(Z, full_matrices=False)
     directions = _fix_signs(directions[:2])
-    return _labelled(
-        Z @ directions.T, values[:2] ** 2 / max(float((values**2).sum()), 1e-300), f"{d} columns"
-    )
+    found = _labelled(Z @ directions.T, values[:2] ** 2 / max(float((values**2).sum()), 1e-300), f"{d} columns")
+    return found if not np.isnan(X).any() else replace(found, note=f"{found.note} Missing entries stand at their column's mean.")
 
 
 def as_columns(owner: str, X: Any, names: Sequence[str] | None) -> tuple[NDArray[np.float64], list[str]]:

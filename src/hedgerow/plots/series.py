@@ -44,7 +44,7 @@ def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) 
     ax.set_xlabel("draw")
     ax.set_ylabel(name)
     if steps:
-        ax.yaxis.set_major_locator(need_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True))
+        ax.yaxis.set_major_locator(need_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True, min_n_ticks=1))
     else:
         ax.ticklabel_format(axis="y", useOffset=False)
     return ax
@@ -65,7 +65,7 @@ def cluster_posterior(n_clusters: ArrayLike, *, ax: Any | None = None) -> Any:
     ax.set_xlabel("number of clusters" + (" (bars: all draws, dots: chains)" if chains > 1 else ""))
     ax.set_ylabel("posterior probability")
     ax.set_ylim(bottom=0.0)
-    ax.xaxis.set_major_locator(need_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(need_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_xlim(g.k[0] - 0.8, g.k[-1] + 0.8)
     return ax
 

@@ -19,7 +19,7 @@ from hedgerow.posterior.columns import column_names, shown_columns
 from hedgerow.posterior.convergence import quantities
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.posterior.prediction import predictive
-from hedgerow.posterior.reporting import posterior_tree, tree_of
+from hedgerow.posterior.reporting import in_words, posterior_tree, tree_of
 from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 
@@ -36,7 +36,7 @@ def draw_trace(draws: Draws, quantity: str, ax: Any) -> Any:
     """One quantity along the draws of every chain."""
     known = quantities(draws)
     require(quantity in known, "plot_trace", "quantity", quantity, f"be one of {', '.join(known)}")
-    return plots.trace(known[quantity], name=quantity.replace("_", " "), ax=ax)
+    return plots.trace(known[quantity], name=in_words(quantity), ax=ax)
 
 
 def draw_tree(draws: Draws, names: Sequence[str] | None, max_leaves: int, ax: Any) -> Any:

@@ -39,7 +39,7 @@ from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.trees import ibhc
 from hedgerow.trees.reporting import place_points, tree_part
 
-__all__ = ["findings", "payload_of", "posterior_tree", "run_record", "tree_of"]
+__all__ = ["findings", "in_words", "payload_of", "posterior_tree", "run_record", "tree_of"]
 
 LARGEST_TREE = 5_000  # rows; linkage holds all pairs
 SAMPLED_ROWS = 3_000  # of the similarity, beyond that
@@ -103,12 +103,17 @@ def run_record(draws: Draws) -> dict[str, object]:
     return record
 
 
+def in_words(quantity: str) -> str:
+    """The name of a traced quantity as a person reads it."""
+    return _WORDS.get(quantity, quantity.replace("_", " "))
+
+
 def _doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
     return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 
 def _draws(draws: Draws) -> DrawsPart:
-    watched = {_WORDS.get(name, name.replace("_", " ")): trace for name, trace in quantities(draws).items()}
+    watched = {in_words(name): trace for name, trace in quantities(draws).items()}
     if draws.draws < 4:
         return DrawsPart(draws.n_clusters, watched)
     measured = {name: rhat(trace) for name, trace in watched.items()}

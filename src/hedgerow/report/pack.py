@@ -19,6 +19,7 @@ MOST_TERMINALS = 3_000
 MOST_DRAWS = 1_000  # per chain and quantity
 MOST_COLUMNS = 12
 MOST_NAME = 60
+SEEN = 1e-5  # of a column's range
 
 IntArray = NDArray[np.int64]
 
@@ -41,13 +42,13 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
         data["tree"] = _tree(payload.tree, tree, place)
     if payload.points.plane is not None:
         plane = np.asarray(payload.points.plane, dtype=np.float64)[rows]
-        data["scatter"] = {"points": encode(plane, "f4"), "axes": list(payload.points.axes)}
+        data["scatter"] = {"points": encode_numbers(plane), "axes": list(payload.points.axes)}
     if payload.columns is not None:
         shown = shown_columns(payload.columns, labels)
         values = np.asarray(payload.columns.values, dtype=np.float64)[np.ix_(rows, shown)]
         data["columns"] = {
             "names": [str(payload.columns.names[j]) for j in shown],
-            "values": encode(values, "f4"),
+            "values": encode_numbers(values),
         }
     if payload.counts is not None:
         spans = None if tree is None else (tree["order"], tree["start"], tree["stop"], tree["right"])
@@ -66,9 +67,19 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
 
 
 def encode(values: ArrayLike, kind: str) -> dict[str, str]:
-    """An array as little-endian bytes of `kind` ("f4", "i4", "u1") in base64."""
+    """An array as little-endian bytes of `kind` ("f4", "f8", "i4", "u1") in base64."""
     raw = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
     return {"type": kind, "data": base64.b64encode(raw.tobytes()).decode("ascii")}
+
+
+def encode_numbers(values: NDArray[np.float64]) -> dict[str, str]:
+    """Numbers in columns, in half the bytes where none of them moves by what could be seen: far from zero they need all."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = np.abs(values.astype(np.float32).astype(np.float64) - values)
+        seen = np.isfinite(values)
+        high, low = np.max(values, axis=0, where=seen, initial=-np.inf), np.min(values, axis=0, where=seen, initial=np.inf)
+        fine = np.max(error, axis=0, where=seen, initial=0.0) <= SEEN * np.maximum(high - low, 0.0)
+    return encode(values, "f4" if bool(np.all(fine)) else "f8")
 
 
 def kept_rows(n: int, labels: IntArray | None, order: IntArray | None) -> IntArray:
@@ -232,7 +243,7 @@ def _thin(chain: NDArray[np.float64]) -> dict[str, Any]:
     if len(chain) > MOST_DRAWS:
         stretches = np.array_split(at, MOST_DRAWS // 2)
         at = np.unique([s[pick(chain[s])] for s in stretches for pick in (np.argmin, np.argmax)])
-    return {"at": encode(at, "i4"), "value": encode(chain[at], "f4")}
+    return {"at": encode(at, "i4"), "value": encode_numbers(chain[at])}
 
 
 def _similarity(part: SimilarityPart, place: IntArray) -> dict[str, Any]:

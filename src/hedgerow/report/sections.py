@@ -15,7 +15,7 @@ from hedgerow.report.payload import DrawsPart, ReportPayload
 from hedgerow.report.wording import headline, quantity_verdict
 from hedgerow.report.words import top_words
 
-__all__ = ["Section", "escape", "sections_of"]
+__all__ = ["Section", "escape", "mean_and_spread", "sections_of"]
 
 FIRST_CLUSTERS = 30
 TABLE_COLUMNS = 6
@@ -213,14 +213,20 @@ def _figure(value: float | None, digits: int) -> str:
 
 
 def _spread(column: NDArray[np.float64]) -> str:
-    """Mean ± sd of what is not missing: as many decimals as the sd deserves, with a true minus sign."""
+    """Mean ± sd of what is not missing."""
     seen = column[~np.isnan(column)]
     if not len(seen):
         return "–"
-    mean, sd = float(seen.mean()), float(seen.std(ddof=1)) if len(seen) > 1 else math.nan
+    return mean_and_spread(float(seen.mean()), float(seen.std(ddof=1)) if len(seen) > 1 else math.nan)
+
+
+def mean_and_spread(mean: float, sd: float) -> str:
+    """Mean ± sd, the mean with as many decimals as the sd deserves, and a true minus sign; no ± where there is no sd."""
+    size = max(abs(mean), sd)
+    offset = sd * 1e3 < abs(mean) and size < 1e15  # far from zero for its spread: the digits before it say nothing
     if not sd > 0:
-        text = f"{mean:.3g}" + (" ± 0" if sd == 0 else "")
-    elif not 1e-3 <= max(abs(mean), sd) < 1e6:
+        text = f"{mean:.12g}" + (" ± 0" if sd == 0 else "")
+    elif size < 1e-3 or (size >= 1e6 and not offset):
         text = f"{mean:.3g} ± {sd:.2g}"
     else:
         decimals = min(max(1 - math.floor(math.log10(sd)), 0), 6)

@@ -59,9 +59,13 @@ def agreement(draws: DrawsPart) -> Sentence:
     worst = [name for name, verdict in verdicts.items() if verdict.tone == "bad"]
     if worst:
         return Sentence(f"The chains do not agree yet on {_list(worst)}: run longer{numbers}.", "bad")
-    nearly = [name for name, verdict in verdicts.items() if verdict.tone == "warn"]
+    nearly = [name for name in draws.rhat if float(draws.rhat[name]) > GOOD_RHAT]
     if nearly:
-        return Sentence(f"Chains nearly agree ({_list(nearly)}): run longer to be sure{numbers}.", "warn")
+        return Sentence(f"The {chains} chains nearly agree ({_list(nearly)}): run longer to be sure{numbers}.", "warn")
+    few = [name for name, verdict in verdicts.items() if verdict.tone == "warn"]
+    if few:
+        told = f"The {chains} chains agree, but on few effective draws ({_list(few)}): run longer to be sure{numbers}."
+        return Sentence(told, "warn")
     return Sentence(f"The {chains} chains agree{numbers}.", "good")
 
 

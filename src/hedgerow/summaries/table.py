@@ -61,6 +61,14 @@ class Table(dict[str, npt.NDArray[Any]]):
         return pandas.DataFrame(flat)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """The table as text; where that is wider than `width`, columns stand one space apart instead of two."""
+        wide = self._text("  ")
+        return wide if width is None or max(map(len, wide.splitlines()), default=0) <= width else self._text(" ")
+
+    def _text(self, gap: str) -> str:
         cells = [[head, *(_cell(value) for value in column)] for head, column in zip(self._heads(), self.values(), strict=True)]
         widths = [max(map(len, column)) for column in cells]
         right = [column.ndim == 1 and column.dtype.kind in "iuf" for column in self.values()]
@@ -70,7 +78,7 @@ class Table(dict[str, npt.NDArray[Any]]):
                 cell[row].rjust(width) if push else cell[row].ljust(width)
                 for cell, width, push in zip(cells, widths, right, strict=True)
             ]
-            lines.append("  ".join(parts).rstrip())
+            lines.append(gap.join(parts).rstrip())
         return "\n".join([self.title, *lines, self.note] if self.title else [*lines, self.note]).rstrip()
 
     __repr__ = __str__

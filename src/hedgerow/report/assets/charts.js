@@ -47,8 +47,9 @@ function startTraces() {
       svg.attr("viewBox", `0 0 ${width} ${height}`).attr("height", height);
       const values = chains.flatMap((chain) => [...chain.value].filter(Number.isFinite));
       const [low, high] = d3.extent(values);
-      const x = d3.scaleLinear([0, Math.max(trace.draws - 1, 1)], [margin.left, width - margin.right]);
       const y = d3.scaleLinear(low === high ? [low - 1, high + 1] : [low, high], [height - margin.bottom, margin.top]).nice();
+      margin.left = Math.max(54, 14 + 6.5 * d3.max(y.ticks(5).map(y.tickFormat(5)), (text) => text.length));
+      const x = d3.scaleLinear([0, Math.max(trace.draws - 1, 1)], [margin.left, width - margin.right]);
       const path = (chain) => d3.line().x((i) => x(chain.at[i])).y((i) => y(chain.value[i])).defined((i) => Number.isFinite(chain.value[i]))(d3.range(chain.at.length));
       lines.selectAll("path").data(chains).join("path").attr("class", "trace").attr("stroke", (_, chain) => rankedColor(chain))
         .attr("d", path);

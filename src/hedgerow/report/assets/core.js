@@ -1,7 +1,7 @@
 // What all parts of the page share: the data, colours, the selection, small builders.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const TYPES = { f4: Float32Array, i4: Int32Array, u1: Uint8Array };
+const TYPES = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u1: Uint8Array };
 
 function unpack(packed) {
   const raw = atob(packed.data);
@@ -83,11 +83,20 @@ function short(value) {
 // A mean with as many decimals as its spread deserves.
 function spread(mean, sd) {
   if (!Number.isFinite(mean)) return "–";
-  if (!Number.isFinite(sd) || sd === 0) return short(mean) + (sd === 0 ? " ± 0" : "");
+  if (!Number.isFinite(sd) || sd === 0) return String(+mean.toPrecision(12)).replace("-", "−") + (sd === 0 ? " ± 0" : "");
   const size = Math.max(Math.abs(mean), sd);
-  if (size >= 1e6 || size < 1e-3) return `${short(mean)} ± ${short(sd)}`;
+  const offset = sd * 1e3 < Math.abs(mean) && size < 1e15; // far from zero for its spread: the digits before it say nothing
+  if (size < 1e-3 || (size >= 1e6 && !offset)) return `${short(mean)} ± ${short(sd)}`;
   const decimals = Math.min(Math.max(1 - Math.floor(Math.log10(sd)), 0), 6);
   return `${mean.toFixed(decimals).replace(/^-(?=0(\.0*)?$)/, "")} ± ${sd.toFixed(decimals)}`.replace("-", "−");
+}
+
+// What to take off values far from zero for their range, so that axes show what differs: a round number, or 0.
+function offsetOf([low, high]) {
+  const range = high - low;
+  if (!(range > 0) || Math.max(Math.abs(low), Math.abs(high)) < 1e4 * range) return 0;
+  const step = 10 ** Math.ceil(Math.log10(range));
+  return Math.floor(low / step) * step;
 }
 
 const percent = (share) => (share > 0 && share < 0.005 ? "<1%" : `${Math.round(100 * share)}%`);

@@ -12,17 +12,21 @@ const words = data.words && {
   width: data.words.width,
 };
 
+// By running means: sums of squares would lose a spread that is small beside the numbers.
 function moments(column, inside) {
   const d = columns.names.length;
   let n = 0;
-  let sum = 0;
+  let mean = 0;
   let squares = 0;
   for (let i = 0; i < kept; i++) {
     const value = columns.values[i * d + column];
-    if (inside(i) && !Number.isNaN(value)) { n += 1; sum += value; squares += value * value; }
+    if (!inside(i) || Number.isNaN(value)) continue;
+    n += 1;
+    const away = value - mean;
+    mean += away / n;
+    squares += away * (value - mean);
   }
-  const mean = n ? sum / n : NaN;
-  return { n, mean, sd: n > 1 ? Math.sqrt(Math.max((squares - n * mean * mean) / (n - 1), 0)) : NaN };
+  return { n, mean: n ? mean : NaN, sd: n > 1 ? Math.sqrt(squares / (n - 1)) : NaN };
 }
 
 function columnTable(mask) {

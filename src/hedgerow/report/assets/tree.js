@@ -99,7 +99,7 @@ function startTree() {
   const branches = scene.append("g");
   const feet = scene.append("g").attr("class", "feet");
   const texts = scene.append("g");
-  const cutText = svg.append("text").attr("class", "title").attr("text-anchor", "end");
+  const cutText = svg.append("text").attr("class", "title over").attr("text-anchor", "end");
   const runs = labelRuns();
   let view = d3.zoomIdentity;
   let focused = tree.roots[0];
