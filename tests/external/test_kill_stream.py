@@ -58,6 +58,8 @@ def merge(answers: list[Any], borders: dict[int, int], out: Path) -> tuple[list[
     for number, text in enumerate(out.read_text().splitlines()):
         told = json.loads(text)
         if "state" not in told:
+            if number == 0:  # killed before the first state was saved: it all comes again
+                answers.clear()
             answers.append(told)
             continue
         if number == 0:  # killed after a save and before it was told: then the answers end where the state does
