@@ -9,7 +9,8 @@ namespace hedgerow {
 namespace {
 
 constexpr std::size_t kFirstRevision = 64;
-constexpr std::size_t kTrial = 512;
+constexpr std::size_t kFew = 512;  // up to so many rows, all are taken out and in again when their number has doubled
+constexpr int kTypical = 9;
 
 std::vector<int> group_sizes(const std::vector<int>& groups, int rows, int T) {
   std::vector<int> sizes(T, 0);
@@ -97,76 +98,66 @@ void TreeBuilder::finish(Inserter& inserter, InsertOptions options) {
   }
 }
 
-// u and the hyper-parameters anew from the rows put in so far. Few rows look like many clusters, and a draw that is eagerer
-// for new ones than what it replaces would feed on itself: unless `free`, only calmer draws are taken.
-void TreeBuilder::resample_so_far(const std::vector<int>& order, std::size_t count, bool u, bool hyper, bool free) {
+// u and the hyper-parameters anew from the rows put in so far. Few rows look like many clusters, and a draw that is eagerer for new
+// ones than what it replaces would feed on itself: only calmer draws are taken.
+void TreeBuilder::resample_so_far(const std::vector<int>& order, std::size_t count, bool u, bool hyper) {
   const std::vector<int> all = measure_.group_sizes();
-  std::vector<int> so_far(all.size(), 0);
+  std::vector<int> so_far(all.size(), 0), sizes;
+  std::vector<double> log_q;
   for (std::size_t i = 0; i < count; ++i) ++so_far[forest_.group(order[i])];
+  forest_.cluster_sizes(sizes, log_q);
   const Measure before = measure_;
   measure_.set_group_sizes(so_far);
   const double least = eagerness(measure_);
-  resample(u, hyper);
-  const bool taken = free || eagerness(measure_) < least;
-  if (taken) {
+  if (hyper) {
+    resample_typically(measure_, rng_, sizes, log_q, u, kTypical);
+  } else {
+    measure_.update_u(rng_, sizes, log_q);
+  }
+  if (eagerness(measure_) < least) {
     measure_.set_group_sizes(all);
   } else {
     measure_ = before;
   }
-  if (!taken || !measure_.trivial_q()) forest_.refresh(true);
+  forest_.refresh(false);
 }
 
-void TreeBuilder::put_in(const std::vector<int>& order, std::size_t count, InsertOptions options, bool u, bool hyper, bool free) {
+void TreeBuilder::put_in(const std::vector<int>& order, InsertOptions options, bool u, bool hyper) {
   forest_.clear();
   Inserter inserter(forest_, options);
   std::size_t next = kFirstRevision;
-  for (std::size_t i = 0; i < count; ++i) {
+  std::vector<int> rows;
+  for (std::size_t i = 0; i < order.size(); ++i) {
     inserter.insert(~order[i]);
     if (!options.balance || options.top || forest_.adjacency() != nullptr || i + 1 < next) continue;
     finish(inserter, options);
-    for (std::size_t j = 0; j <= i; ++j) inserter.reinsert(order[j]);
-    if (u || hyper) resample_so_far(order, i + 1, u, hyper, free);
+    if (i < kFew) {
+      rows.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    } else {
+      forest_.movers(order.data(), i + 1, rows);
+    }
+    for (int row : rows) inserter.reinsert(row);
+    inserter.part();
+    if (u || hyper) resample_so_far(order, i + 1, u, hyper);
     next = 2 * (i + 1);
   }
   finish(inserter, options);
 }
 
-// Hyper-parameters that are drawn have to begin somewhere, and where decides much: under eager ones rows stay alone and keep
-// them eager, under calm ones all is one cluster and stays it. Both are tried on the first rows: the values at hand, and typical
-// ones given one cluster, which move on from there freely. The pass begins with the better of the two.
-void TreeBuilder::choose_start(const std::vector<int>& order, InsertOptions options, bool u) {
-  const std::size_t few = std::min(order.size(), kTrial);
-  const std::vector<int> all = measure_.group_sizes();
-  std::vector<int> sizes(all.size(), 0);
+// Hyper-parameters that are drawn have to begin somewhere, and where decides much: under eager ones rows stay alone and keep them
+// eager. Calm ones, those typical of one cluster, are left again soon: a tree that is better as two clusters is parted.
+void TreeBuilder::start_calmly(bool u) {
+  const int rows = likelihood_->rows();
   std::vector<double> log_q(measure_.trivial_q() ? 0 : measure_.bases(), 0.0);
-  for (std::size_t i = 0; i < few; ++i) {
-    const int t = forest_.group(order[i]);
-    ++sizes[t];
-    for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure_.lq(t, static_cast<int>(r));
-  }
-  measure_.set_group_sizes(sizes);
-  const Measure start = measure_;
-  Measure best = start;
-  double highest = -kInf;
-  for (const bool calm : {false, true}) {
-    if (calm) {
-      measure_ = start;
-      resample_typically(measure_, rng_, {static_cast<int>(few)}, log_q, u, 15);
-    }
-    put_in(order, few, options, u, true, calm);
-    const double log_joint = forest_.log_joint();
-    if (log_joint <= highest) continue;
-    highest = log_joint;
-    if (calm) best = measure_;
-  }
-  measure_ = best;
-  measure_.set_group_sizes(all);
+  for (int row = 0; row < rows; ++row)
+    for (std::size_t r = 0; r < log_q.size(); ++r) log_q[r] += measure_.lq(forest_.group(row), static_cast<int>(r));
+  resample_typically(measure_, rng_, {rows}, log_q, u, kTypical);
 }
 
 void TreeBuilder::grow_incrementally(std::vector<int> order, InsertOptions options, bool u, bool hyper) {
   shuffle(order);
-  if (hyper && options.balance && !options.top && forest_.adjacency() == nullptr) choose_start(order, options, u);
-  put_in(order, order.size(), options, u, hyper, false);
+  if (hyper && options.balance && !options.top && forest_.adjacency() == nullptr) start_calmly(u);
+  put_in(order, options, u, hyper);
 }
 
 void TreeBuilder::revise(std::vector<int> order, InsertOptions options, bool thorough) {
@@ -174,8 +165,10 @@ void TreeBuilder::revise(std::vector<int> order, InsertOptions options, bool tho
   shuffle(order);
   Inserter inserter(forest_, options);
   inserter.number_roots();
-  for (int row : order)
-    if (thorough || !forest_.stays(row)) inserter.reinsert(row);
+  std::vector<int> movers;
+  if (!thorough) forest_.movers(order.data(), order.size(), movers);
+  for (int row : thorough ? order : movers) inserter.reinsert(row);
+  inserter.part(thorough ? nullptr : &rng_);
   finish(inserter, options);
 }
 
@@ -193,9 +186,18 @@ void TreeBuilder::resample(bool u, bool hyper) {
     if (u && rows > 0) first_guess(measure_, rng_, rows, log_q, forest_.group(0));
     return;
   }
-  if (u) measure_.update_u(rng_, sizes, log_q);
-  if (hyper) measure_.update_hyper(rng_, sizes, log_q);
-  forest_.refresh(true);
+  if (hyper) {
+    resample_typically(measure_, rng_, sizes, log_q, u, kTypical);
+  } else if (u) {
+    measure_.update_u(rng_, sizes, log_q);
+  }
+  forest_.refresh(false);
+}
+
+void TreeBuilder::go_back() {
+  if (!kept_) return;
+  measure_ = kept_->second;
+  forest_.reshape(kept_->first);
 }
 
 }  // namespace hedgerow

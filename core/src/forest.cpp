@@ -95,9 +95,7 @@ double Forest::mixed_weight(Ref a, Ref b) const {
   return std::max(measure_.log_weight(m, sum), kImpossible);
 }
 
-void Forest::set_weight(int c) {
-  if (!plain_) weight_[c] = std::max(measure_.log_weight(inner_[c].size, log_q(c)), kImpossible);
-}
+double Forest::weight_of(int c) const { return std::max(measure_.log_weight(inner_[c].size, log_q(c)), kImpossible); }
 
 double Forest::joint(Ref a, Ref x) {
   ++evaluations_;
@@ -402,27 +400,45 @@ void Forest::scan(int row) {
   }
 }
 
-bool Forest::stays(int row) {
-  const int own = root_of(~row);
-  const Ref root = roots_[own];
+// log weight of root k less that of the same root without one row of group t.
+double Forest::weight_step(int k, int t) const {
+  const Ref root = roots_[k];
   const int m = size(root);
-  if (m == 1) return false;
+  if (plain_) return measure_.log_kappa(m) - measure_.log_kappa(m - 1);
+  std::vector<double> without(log_q(root), log_q(root) + R_);
+  for (int r = 0; r < R_; ++r) without[r] -= measure_.lq(t, r);
+  return weight(root) - measure_.log_weight(m - 1, without.data());
+}
+
+bool Forest::stays(int row, int own, double step) {
+  const Ref root = roots_[own];
   scan(row);
-  double weight_step;
-  if (plain_) {
-    weight_step = measure_.log_kappa(m) - measure_.log_kappa(m - 1);
-  } else {
-    std::vector<double> without(log_q(root), log_q(root) + R_);
-    for (int r = 0; r < R_; ++r) {
-      const double q = measure_.lq(group(row), r);
-      if (q == -kInf) return false;  // log 0 cannot be taken away again: look properly
-      without[r] -= q;
-    }
-    weight_step = weight(root) - measure_.log_weight(m - 1, without.data());
-  }
-  const double here = weight_step - slack(root) + nodes_->log_predictive_without(row, root);
+  const double here = step - slack(root) + nodes_->log_predictive_without(row, root);
   out_[own] = -kInf;
   return here >= *std::max_element(out_.data(), out_.data() + roots()) && here >= phi_h(~row);
+}
+
+bool Forest::stays(int row) {
+  const int own = root_of(~row);
+  return size(roots_[own]) > 1 && stays(row, own, weight_step(own, group(row)));
+}
+
+void Forest::movers(const int* rows, std::size_t count, std::vector<int>& out) {
+  const int T = measure_.groups();
+  std::vector<double> steps(static_cast<std::size_t>(roots()) * T, -kInf);
+  std::vector<int> own;
+  labels(own);
+  out.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    const int k = own[rows[i]];
+    if (size(roots_[k]) == 1) {
+      out.push_back(rows[i]);
+      continue;
+    }
+    double& step = steps[static_cast<std::size_t>(k) * T + group(rows[i])];
+    if (step == -kInf) step = weight_step(k, group(rows[i]));
+    if (!stays(rows[i], k, step)) out.push_back(rows[i]);
+  }
 }
 
 int Forest::nearest(Ref x, double* log_d) {
@@ -499,14 +515,13 @@ void Forest::mark_touched(Ref x) {
 // ---- whole-forest work
 
 void Forest::refresh(bool everything) {
-  if (!plain_) everything = true;
+  std::fill(weight_.begin(), weight_.end(), std::nan(""));
   kappa_.clear();
   std::vector<int> met;
   for (Ref root : roots_) {
     met.clear();
     walk(root, [&](Ref v) {
       if (v < 0) return false;
-      if (!plain_) set_weight(v);
       met.push_back(v);
       return everything || log_d(v) > kBeyondNotice;
     });
@@ -613,10 +628,9 @@ void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std:
   inner_stamp_.assign(inner_.size(), 0);
   leaf_parent_.assign(likelihood_.rows(), kNoRef);
   leaf_stamp_.assign(likelihood_.rows(), 0);
-  weight_.assign(plain_ ? 0 : inner_.size(), 0.0);
+  weight_.assign(plain_ ? 0 : inner_.size(), std::nan(""));
   kappa_.clear();
   for (int c = kScratch; c < static_cast<int>(inner_.size()); ++c) {
-    if (inner_[c].size > 0) set_weight(c);
     if (splittable(c))
       for (Ref child : {inner_[c].left, inner_[c].right}) set_parent(child, c);
   }
@@ -624,6 +638,22 @@ void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std:
   tags_.clear();
   for (std::size_t k = 0; k < roots.size(); ++k) add_root(roots[k], tags[k]);
   count_leaves();
+}
+
+void Forest::reshape(Shape shape) {
+  inner_ = shape.inner;
+  nodes_->reserve(static_cast<int>(inner_.size()));
+  for (int c : shape.free_nodes) nodes_->clear(c);
+  std::vector<int> met;
+  for (Ref root : shape.roots) walk(root, [&](Ref v) {
+      if (v >= 0) met.push_back(v);
+      return true;
+    });
+  for (auto it = met.rbegin(); it != met.rend(); ++it) {
+    fill(*it, inner_[*it].left);
+    put(*it, inner_[*it].right);
+  }
+  restore(std::move(shape.inner), std::move(shape.free_nodes), std::move(shape.log_q), shape.roots, shape.tags);
 }
 
 bool Forest::consistent() {

@@ -105,6 +105,7 @@ void Inserter::reinsert(int row) {
 // place here changes φ_t of the root, and nothing else is disturbed for it.
 int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
   bool free = again;
+  if (again && f_.splittable(c)) log_phi_joined = f_.joined_weight(c, x) + f_.joint(c, x);
   const double phi_x = f_.phi_t(x);
   const int leaves_x = f_.leaf_count(x);
   while (f_.splittable(c) && !options_.top) {
@@ -118,8 +119,8 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
     const double phi_l = f_.phi_t(l), phi_r = f_.phi_t(r);
     const double joined_l = f_.joined_weight(l, x) + with_l, joined_r = f_.joined_weight(r, x) + with_r;
     const double d_l = phi_l + phi_x - joined_l, d_r = phi_r + phi_x - joined_r, d_c = phi_l + phi_r - f_.phi_h(c);
-    if (options_.balance && !free)
-      free = std::max({f_.phi_t(c) + phi_x, joined_l + phi_r, joined_r + phi_l}) - log_phi_joined < kHair;
+    const bool alike = options_.balance && std::max({f_.phi_t(c) + phi_x, joined_l + phi_r, joined_r + phi_l}) - log_phi_joined < kHair;
+    free = free || alike;
     bool to_left;
     if (!free) {
       if (d_c <= std::min(d_l, d_r)) break;
@@ -143,8 +144,8 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
         const double share = static_cast<double>(f_.leaf_count(big) + leaves_x) / (whole + leaves_x);
         const bool folded = f_.size(c) > whole;
         const bool torn = share > kShare && (again || std::abs(wish) < kPreference || (folded && share > kMostShare));
-        if (torn && (to_left ? d_r : d_l) <= 0.0)
-          to_left = !to_left;
+        // Where all places are alike x may go with what it would not join by itself.
+        if (torn && (alike || (to_left ? d_r : d_l) <= 0.0)) to_left = !to_left;
       }
     }
     log_phi_joined = to_left ? joined_l : joined_r;
@@ -200,6 +201,10 @@ void Inserter::lift(int c) {
   const double d_a = phi_s + f_.phi_t(a) - f_.joined_weight(s, a) - like_a;
   const double d_b = phi_s + f_.phi_t(b) - f_.joined_weight(s, b) - like_b;
   if (std::min(d_a, d_b) >= d_c) return;
+  // What is gained is φ_h(s ∪ a)·φ_t(b), nothing next to φ_h(p) where p is certainly one cluster. Rows that are too few to know
+  // one another would climb all the same, one by one, and make a path of the tree.
+  const double gained = phi_s + f_.phi_t(a) + f_.phi_t(b) - std::min(d_a, d_b);
+  if (gained - f_.phi_h(p) < kHair) return;
   if (d_a <= d_b) {
     f_.rotate(c, a, like_a);
   } else {
@@ -253,10 +258,18 @@ void Inserter::note_compared(int tag, int size) {
   compared_[tag] = size;
 }
 
+// Where the root of this tag is, -1 if nowhere; roots stay where they are unless a removal moves them.
+int Inserter::position(int tag, int likely) const {
+  if (likely >= 0 && likely < f_.roots() && f_.tag(likely) == tag) return likely;
+  for (int k = 0; k < f_.roots(); ++k)
+    if (f_.tag(k) == tag) return k;
+  return -1;
+}
+
 void Inserter::consolidate() {
   // Smallest first: a small tree goes into a larger one more cheaply, and more often.
   struct Due {
-    int size, tag, position;
+    int size, tag, at;
   };
   std::vector<Due> due;
   for (int k = 0; k < f_.roots(); ++k) {
@@ -265,16 +278,55 @@ void Inserter::consolidate() {
     if (size >= before + (before + 1) / 2) due.push_back({size, tag, k});
   }
   std::sort(due.begin(), due.end(), [](const Due& a, const Due& b) { return a.size != b.size ? a.size < b.size : a.tag < b.tag; });
-  for (const auto& [size, tag, position] : due) {
-    int k = position;  // unless a removal has moved it
-    if (k >= f_.roots() || f_.tag(k) != tag)
-      for (k = 0; k < f_.roots() && f_.tag(k) != tag;) ++k;
-    if (k == f_.roots() || f_.roots() == 1) continue;
+  for (const auto& [size, tag, at] : due) {
+    const int k = position(tag, at);
+    if (k < 0 || f_.roots() == 1) continue;
     const Ref x = f_.root(k);
     note_compared(tag, f_.size(x));
     f_.remove_root(k);
     insert(x, tag, tag, false);
   }
+}
+
+void Inserter::part(Rng* rng) {
+  std::vector<std::pair<int, int>> due;  // tag, and where it was seen
+  for (int k = 0; k < f_.roots(); ++k)
+    if (f_.splittable(f_.root(k))) due.emplace_back(f_.tag(k), k);
+  while (!due.empty()) {
+    const auto [tag, at] = due.back();
+    due.pop_back();
+    const int k = position(tag, at);
+    if (k < 0 || !part_root(k, rng)) continue;
+    for (int j = f_.roots() - 2; j < f_.roots(); ++j) due.emplace_back(f_.tag(j), j);
+  }
+}
+
+bool Inserter::part_root(int k, Rng* rng) {
+  if (!halves_.find(f_.root(k), rng)) return false;
+  const int tag = f_.tag(k);
+  f_.remove_root(k);
+  for (int c : halves_.above()) f_.split(c);
+  std::vector<Ref> trees = halves_.blocks();
+  for (const auto& [a, b] : halves_.joins()) trees[a] = f_.join(trees[a], trees[b]);
+  const int larger = f_.size(trees[halves_.side(0)]) < f_.size(trees[halves_.side(1)]);
+  int tags[2], at[2];
+  for (int s : {larger, 1 - larger}) {
+    const Ref x = trees[halves_.side(s)];
+    tags[s] = s == larger ? tag : witness_ == nullptr ? next_tag_++ : witness_->parted(tag, x);
+    at[s] = f_.add_root(x, tags[s]);
+    note_compared(tags[s], 0);
+  }
+  for (const auto& [row, to] : halves_.strays()) move(row, tags[to], at[to]);
+  return true;
+}
+
+// A row goes to the tree of this tag, if there still is one.
+void Inserter::move(int row, int tag, int likely) {
+  if (position(tag, likely) < 0 || f_.parent(~row) < 0) return;
+  f_.take_out(row);
+  const int k = position(tag, likely);
+  const Ref root = f_.root(k);
+  seq_insert(k, ~row, f_.joined_weight(root, ~row) + f_.joint(root, ~row), true);
 }
 
 }  // namespace hedgerow

@@ -146,6 +146,12 @@ class TreeBuilder:
 
     def resample(self, u: bool, hyper: bool) -> None: ...
 
+    def keep(self) -> None:
+        """Keeps the trees and the prior's state as they are."""
+
+    def go_back(self) -> None:
+        """Back to what was kept last."""
+
     def log_joint(self) -> float: ...
 
     def log_front(self) -> float: ...

@@ -1,6 +1,9 @@
 // Builds forests over all rows of a likelihood, with the prior's auxiliary variables and hyper-parameters as state.
 #pragma once
 
+#include <optional>
+#include <utility>
+
 #include "hedgerow/bhc.hpp"
 #include "hedgerow/ibhc.hpp"
 
@@ -20,12 +23,12 @@ class TreeBuilder {
               std::uint64_t seed, std::uint64_t stream);
 
   // From scratch: greedily, or over the rows in an order (empty: a random one). Early points are placed with little to go by,
-  // so a balanced build takes all of them out and in again whenever their number has doubled, and then draws u and the
-  // hyper-parameters anew if asked to.
+  // so a balanced build looks at all of them again whenever their number has doubled, parts trees that are better as two, and then
+  // draws u and the hyper-parameters anew if asked to.
   void grow_greedily();
   void grow_incrementally(std::vector<int> order, InsertOptions options, bool u = false, bool hyper = false);
-  // Every row of the forest out and in again; unless thorough, only rows that belong to another tree now. With connectivity all is built anew instead: what is left of a set when a row
-  // leaves it need not hang together.
+  // Every row of the forest out and in again; unless thorough, only rows that belong to another tree now. Then trees that are better
+  // as two are parted. With connectivity all is built anew instead: what is left of a set when a row leaves it need not hang together.
   void revise(std::vector<int> order, InsertOptions options, bool thorough = true);
   // The roots of the forest joined, past d = 1, into one tree; with connectivity, as far as they touch.
   void join_roots() { bhc(forest_, true); }
@@ -33,15 +36,19 @@ class TreeBuilder {
   // Fresh u and hyper-parameters given the partition at the roots; before the first tree, a first guess of u.
   void resample(bool u, bool hyper);
 
+  // Keeps the trees and the prior's state as they are; and back to what was kept last.
+  void keep() { kept_.emplace(forest_.shape(), measure_); }
+  void go_back();
+
   Forest& forest() { return forest_; }
   Measure& measure() { return measure_; }
   Rng& rng() { return rng_; }
   const Likelihood& likelihood() const { return *likelihood_; }
 
  private:
-  void put_in(const std::vector<int>& order, std::size_t count, InsertOptions options, bool u, bool hyper, bool free);
-  void resample_so_far(const std::vector<int>& order, std::size_t count, bool u, bool hyper, bool free);
-  void choose_start(const std::vector<int>& order, InsertOptions options, bool u);
+  void put_in(const std::vector<int>& order, InsertOptions options, bool u, bool hyper);
+  void resample_so_far(const std::vector<int>& order, std::size_t count, bool u, bool hyper);
+  void start_calmly(bool u);
   void shuffle(std::vector<int>& order);
   void finish(Inserter& inserter, InsertOptions options);
 
@@ -50,6 +57,7 @@ class TreeBuilder {
   Adjacency adjacency_;
   Forest forest_;
   Rng rng_;
+  std::optional<std::pair<Forest::Shape, Measure>> kept_;
 };
 
 }  // namespace hedgerow

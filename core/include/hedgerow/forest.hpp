@@ -58,9 +58,11 @@ class Forest {
   double slack(Ref a) const { return a >= 0 ? inner_[a].slack : 0.0; }
   double weight(Ref a) const {
     if (plain_) return kappa(size(a));
-    return a >= 0 ? weight_[a] : measure_.log_new(group(~a));
+    if (a < 0) return measure_.log_new(group(~a));
+    return std::isnan(weight_[a]) ? weight_[a] = weight_of(a) : weight_[a];
   }
   double joined_weight(Ref a, Ref b) const { return plain_ ? kappa(size(a) + size(b)) : mixed_weight(a, b); }
+  const double* log_q(Ref a) const;  // R sums of log q; null when there is one measure and nothing to sum
   double phi_h(Ref a) const { return weight(a) + log_like(a); }
   double phi_t(Ref a) const { return phi_h(a) + slack(a); }
   // d > 1: better apart than as one cluster.
@@ -117,6 +119,8 @@ class Forest {
   int nearest(Ref x, double* log_d);
   // Whether a row would go back to the root it is in if it were taken out.
   bool stays(int row);
+  // Of these rows, all of which are in the forest, those that would not.
+  void movers(const int* rows, std::size_t count, std::vector<int>& out);
   // log p(X_root ∪ X_x) of roots 0..k-1 (the entry of x itself, if it is a root, is meaningless); out padded to 8.
   void joint_front(Ref x, int k, double* out);
 
@@ -160,6 +164,15 @@ class Forest {
   void restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std::vector<double> log_q, const std::vector<Ref>& roots,
                const std::vector<int>& tags);
   void resync_roots();
+  // The trees as they are, without statistics, and back to them: those are summed anew from the rows. No summary leaves.
+  struct Shape {
+    PagedVector<Inner> inner;
+    std::vector<int> free_nodes, tags;
+    std::vector<Ref> roots;
+    std::vector<double> log_q;
+  };
+  Shape shape() const { return {inner_, free_, tags_, roots_, log_q_}; }
+  void reshape(Shape shape);
   // Whether every node's statistics are those of its children together, as far as log p(X_c) can tell.
   bool consistent();
   static constexpr int kScratch = 2;  // slots 0 and 1 never hold a node
@@ -176,14 +189,18 @@ class Forest {
   void put_in_place_of(Ref a, Ref by);
   void fill(int slot, Ref a);  // statistics of a in a slot
   void put(int slot, Ref a);   // statistics of a added to a slot
-  const double* log_q(Ref a) const;
   void load_weights(int k);
   void scan(int row);
+  double weight_step(int k, int t) const;
+  bool stays(int row, int own, double step);
   void reserve_roots(int k);
   bool stamped(Ref a) const { return stamp_of(a) == stamp_; }
   unsigned stamp_of(Ref a) const { return a >= 0 ? inner_stamp_[a] : leaf_stamp_[~a]; }
   bool refresh_below(int c, bool everything);
-  void set_weight(int c);
+  double weight_of(int c) const;
+  void set_weight(int c) {
+    if (!plain_) weight_[c] = weight_of(c);
+  }
   template <class Visit>
   void walk(Ref a, const Visit& visit) const;
 
@@ -196,7 +213,8 @@ class Forest {
   PagedVector<Inner> inner_;
   PagedVector<int> leaf_parent_;
   std::vector<int> free_;
-  std::vector<double> log_q_, weight_;  // mixed only: R values and one value per inner node
+  std::vector<double> log_q_;            // mixed only: R values per inner node
+  mutable std::vector<double> weight_;  // and one value, NaN until it is asked for
   mutable std::vector<double> kappa_;   // plain only
 
   std::vector<Ref> roots_;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "hedgerow/forest.hpp"
+#include "hedgerow/halves.hpp"
 
 namespace hedgerow {
 
@@ -33,7 +34,7 @@ struct InsertOptions {
 class Inserter {
  public:
   Inserter(Forest& forest, InsertOptions options, Witness* witness = nullptr)
-      : f_(forest), options_(options), witness_(witness) {}
+      : f_(forest), options_(options), witness_(witness), halves_(forest) {}
 
   // A detached leaf or tree goes to the root of least d, or becomes a root when that d > 1.
   void insert(Ref x);
@@ -43,6 +44,8 @@ class Inserter {
   void reinsert(int row);
   // Roots that have grown by half since they were last compared with the others go in again as trees.
   void consolidate();
+  // Trees that are better as two clusters become two, these again, and so on; where sides begin is drawn if there are random numbers.
+  void part(Rng* rng = nullptr);
   // By tag: the size of a root when it was last compared with the others.
   std::vector<int>& compared() { return compared_; }
 
@@ -64,11 +67,15 @@ class Inserter {
   bool cut_at_lowest(int k, int from, std::vector<Ref>& pieces);
   void shatter(Ref a, std::vector<Ref>& pieces);
   bool touch_each_other(Ref a, Ref b);
+  bool part_root(int k, Rng* rng);
+  void move(int row, int tag, int likely);
+  int position(int tag, int likely) const;
   void note_compared(int tag, int size);
 
   Forest& f_;
   InsertOptions options_;
   Witness* witness_;
+  Halves halves_;
   std::vector<Pending> pending_;
   std::vector<int> attached_;
   std::vector<int> compared_;

@@ -21,7 +21,6 @@ from hedgerow.trees.forest import Forest
 
 __all__ = ["bhc", "guide", "ibhc"]
 
-_THOROUGH = 10  # passes from one that moves every row to the next: those between find as much for a tenth of the time
 _ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 
 
@@ -55,12 +54,12 @@ def bhc(
     owner = "bhc"
     require(_is_count(builds), owner, "builds", builds, "be a whole number from 1 up")
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
-    best = _Best()
+    best = _Best(builder)
     for _ in range(builds if sampled_u or sampled else 1):
         builder.bhc()
-        best.see(builder)
+        best.see()
         builder.resample(sampled_u, sampled)
-    return best.forest
+    return best.forest()
 
 
 def ibhc(
@@ -84,8 +83,8 @@ def ibhc(
     passes : int
         Passes over the rows in random order; u and the sampled hyper-parameters are drawn anew in between. The first pass puts
         rows in and looks at all of them again whenever their number has doubled (drawing anew then too, as long as that makes new
-        clusters less likely); the second and every tenth take every row out and in again, the others those that belong to
-        another tree now (with `connectivity`, where that could tear sets apart, every pass builds anew).
+        clusters less likely); the others take out and in again those that belong to another tree now. Every pass ends by parting
+        trees that are better as two clusters. With `connectivity`, where all this could tear sets apart, every pass builds anew.
     repair : {"reinsert", "bhc"}
         What becomes of the pieces of a cut tree: inserted again at once (2015), or kept as roots and joined greedily at the end
         of the pass (2014).
@@ -106,19 +105,19 @@ def ibhc(
     require(isinstance(balance, bool), owner, "balance", balance, "be True or False")
     require(progress is None or callable(progress), owner, "progress", progress, "be a function of (pass, passes, forest), or None")
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
-    best = _Best()
+    best = _Best(builder)
     count = passes if insert == "seq" else 1
     for index in range(count):
         if index == 0 or not balance:
             tidy = balance and insert == "seq"
             builder.ibhc(repair, insert, tidy, None, tidy and sampled_u, tidy and sampled)
         else:
-            builder.revise(repair, index == 1 or index % _THOROUGH == 0)
-        forest = best.see(builder)
+            builder.revise(repair, False)
+        best.see()
         if progress is not None:
-            progress(index + 1, count, forest)
+            progress(index + 1, count, _forest(builder))
         builder.resample(sampled_u, sampled)
-    return best.forest
+    return best.forest()
 
 
 def guide(
@@ -178,15 +177,21 @@ def _forest(builder: _core.TreeBuilder) -> Forest:
 class _Best:
     """The forest of highest log joint so far (u and α integrated out where the prior can)."""
 
-    forest: Forest
-    _log_joint = -np.inf
+    def __init__(self, builder: _core.TreeBuilder) -> None:
+        self._builder = builder
+        self._log_joint = -np.inf
 
-    def see(self, builder: _core.TreeBuilder) -> Forest:
+    def see(self) -> None:
         """Look at what the builder holds."""
-        forest, log_joint = _forest(builder), builder.log_joint()
+        log_joint = self._builder.log_joint()
         if log_joint > self._log_joint:
-            self.forest, self._log_joint = forest, log_joint
-        return forest
+            self._builder.keep()
+            self._log_joint = log_joint
+
+    def forest(self) -> Forest:
+        """The best of what was seen; the builder goes back to it."""
+        self._builder.go_back()
+        return _forest(self._builder)
 
 
 def _pattern(owner: str, connectivity: Any, n: int) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]:
