@@ -17,8 +17,9 @@ constexpr int kMoves = 20, kClimbing = 100;  // at most, of draws and of the war
 constexpr double kDoubt = 0.97;    // of all expected moves of a sweep fall to the doubtful rows
 constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
 constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
-// Shares of the warm-up: heated sweeps, and when their outcome is judged.
-constexpr double kHeated = 0.1, kCooled = 0.45, kJudged = 0.5;
+// Shares of the warm-up: heated sweeps, when their outcome is judged, and the end of cold ones.
+constexpr double kHeated = 0.1, kCooled = 0.42, kJudged = 0.45, kThawed = 0.5;
+constexpr double kCold = 0.1;
 constexpr double kStirred = 0.4;  // of the rows move in the first heated sweep
 }
 
@@ -79,7 +80,7 @@ void TreeGuided::offer(State& state, const std::vector<int>& labels) {
 
 // One guide is enough to climb with; all of them are grown once the hyper-parameters, if any are drawn, have had time to settle.
 void TreeGuided::adapt(State& state, double progress) {
-  constexpr double kAgain[] = {0.0, 0.1, 0.5};  // shares of the warm-up
+  constexpr double kAgain[] = {0.0, 0.1, kThawed};  // shares of the warm-up
   constexpr int kTimes = 3;
   warming_ = true;
   settled_ = false;
@@ -94,7 +95,7 @@ void TreeGuided::adapt(State& state, double progress) {
 
 // Where clusters are many and far apart in evidence (documents), every move that mends one loses hundreds of nats on its way:
 // sweeps at a falling temperature find partitions that neither sweeps nor splits and merges reach. What they find is kept only
-// if it is better.
+// if it is better. A few cold sweeps then show how high the mode is.
 void TreeGuided::anneal(State& state, double progress) {
   heat_ = 1.0;
   if (annealing_ == Annealing::none && progress >= kHeated && anneal_) {
@@ -102,8 +103,9 @@ void TreeGuided::anneal(State& state, double progress) {
     annealing_ = hottest_ > 1.0 ? Annealing::begun : Annealing::over;
     if (annealing_ == Annealing::begun) before_ = state.partition.labels();
   }
+  if (annealing_ == Annealing::begun && progress >= kJudged) judge(state);
+  if (annealing_ == Annealing::over && anneal_ && progress >= kJudged && progress < kThawed) heat_ = kCold;
   if (annealing_ != Annealing::begun) return;
-  if (progress >= kJudged) return judge(state);
   heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kHeated));
 }
 
@@ -260,17 +262,17 @@ void TreeGuided::step(State& state) {
   if (guides_.empty() && state.partition.rows() > 1) grow(state, grown_);
   const int n = state.partition.rows();
   if (!warming_ && !settled_) settle(state);
-  const bool hot = warming_ && heat_ > 1.0;
-  const int moves = hot ? 0 : settled_ ? moves_ : global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, kMoves, kClimbing);
+  const bool exact = !warming_ || heat_ == 1.0;
+  const int moves = !exact ? 0 : settled_ ? moves_ : global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, kMoves, kClimbing);
   if (n > 1)
     for (int g = 0; g < moves; ++g) global_move(state);
   gibbs_.rest();
   singles_.births = singles_.deaths = 0;
   if (warming_ && static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
-  gibbs_.watch(warming_ && !hot ? &watch_ : nullptr);
-  gibbs_.set_heat(hot ? heat_ : 1.0, hot ? 20 + 3 * (1 + *std::max_element(before_.begin(), before_.end())) / 2 : 0);
+  gibbs_.watch(warming_ && exact ? &watch_ : nullptr);
+  gibbs_.set_heat(exact ? 1.0 : heat_, before_.empty() ? n : 20 + 3 * (1 + *std::max_element(before_.begin(), before_.end())) / 2);
   if (settled_ && n > 1) singles_.step(state, gibbs_, singles_each_);
-  if (hot || sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) sweep(state);
+  if (!exact || sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) sweep(state);
   warming_ = false;
 }
 
