@@ -18,6 +18,7 @@ from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClustere
 from hedgerow.estimators.weights import fold_labels, fold_means
 from hedgerow.likelihoods import Bernoulli, Categorical, GaussianDiagonal, Multinomial, Poisson, Product
 from hedgerow.priors import DP, MixedNRM
+from hedgerow.summaries import canonical
 
 QUICK = {"draws": 25, "warmup": 25, "chains": 2, "random_state": 0}
 RNG = np.random.default_rng(5)
@@ -75,6 +76,18 @@ def test_weights_are_repeated_rows(X, likelihood):
         if hasattr(estimator, "predict_proba"):
             np.testing.assert_array_equal(weighted.predict_proba(X), longer.predict_proba(X))
             np.testing.assert_array_equal(weighted.score_samples(X), longer.score_samples(X))
+
+
+@pytest.mark.parametrize("shuffle", range(3))
+def test_weights_in_another_order_of_rows(shuffle):
+    """The posterior does not know the order: clusters up to their numbers, and densities up to the noise of the draws."""
+    rng = np.random.default_rng(shuffle)
+    order = rng.permutation(40)
+    estimator = HedgerowClusterer(draws=400, warmup=200, chains=4, random_state=0)
+    weighted = clone(estimator).fit(NUMBERS[order], sample_weight=WEIGHTS[order])
+    longer = clone(estimator).fit(NUMBERS.repeat(WEIGHTS, axis=0))
+    np.testing.assert_array_equal(canonical(weighted.predict(NUMBERS)), canonical(longer.predict(NUMBERS)))
+    np.testing.assert_allclose(weighted.score_samples(NUMBERS), longer.score_samples(NUMBERS), atol=0.15)
 
 
 def test_weights_of_one_change_nothing():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +26,22 @@ __all__ = ["IncrementalBHC"]
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 
+_guards: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()  # beside the estimators: a lock can be neither copied nor saved
+_making = threading.Lock()
+
+
+def _alone(estimator: Any) -> threading.RLock:
+    """The lock under which one thread at a time feeds or asks an estimator."""
+    with _making:
+        return _guards.setdefault(estimator, threading.RLock())
+
 
 class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Cluster rows as they come, without saying how many clusters there are.
 
     Every batch goes into the trees of `TreeStream`; older rows are looked at again on the way, and clusters split and
     join as the evidence asks. A cluster keeps its number for life. A batch that is refused leaves everything as it was.
+    Threads may share one: they take turns.
 
     Parameters
     ----------
@@ -100,16 +112,19 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         `sample_weight` says how many times each row was observed, as for `HedgerowClusterer`.
         """
-        return self._learn(X, times, sample_weight, fresh=True)
+        with _alone(self):
+            return self._learn(X, times, sample_weight, fresh=True)
 
     def partial_fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; y is not used, `times` and `sample_weight` as in `fit`."""
-        return self._learn(X, times, sample_weight, fresh=not hasattr(self, "stream_"))
+        with _alone(self):
+            return self._learn(X, times, sample_weight, fresh=not hasattr(self, "stream_"))
 
     def predict(self, X: Any, times: Any = None) -> IntArray:
         """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""
-        weights = self._log_weights(X, times)
-        found: IntArray = np.append(self.cluster_ids_, np.int32(-1))[np.argmax(weights, axis=1)]
+        with _alone(self):
+            weights, numbers = self._log_weights(X, times), self.cluster_ids_
+        found: IntArray = np.append(numbers, np.int32(-1))[np.argmax(weights, axis=1)]
         return found
 
     def predict_proba(self, X: Any, times: Any = None) -> FloatArray:
@@ -132,27 +147,28 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def labels_(self) -> IntArray:
         """The cluster of every row seen, as of now."""
-        stream = self._started()
-        return self._last if not self.remember else fold_labels(self._numbers.of(stream.labels), self._rows, self._given)
+        with _alone(self):
+            stream = self._started()
+            return self._last if not self.remember else fold_labels(self._numbers.of(stream.labels), self._rows, self._given)
 
     @property
     def n_clusters_(self) -> int:
         """Clusters now."""
-        return self._started().n_clusters
+        with _alone(self):
+            return self._started().n_clusters
 
     @property
     def cluster_ids_(self) -> IntArray:
         """Numbers of the clusters, in the order of the columns of `predict_proba`."""
-        return self._numbers.of(self._started().cluster_ids)
+        with _alone(self):
+            return self._numbers.of(self._started().cluster_ids)
 
     @property
     def events_(self) -> list[Event]:
         """The lives of the clusters, in order."""
-        number = self._numbers.of
-        return [
-            event._replace(cluster=int(number(event.cluster)), other=int(number(event.other)))
-            for event in self._started().events
-        ]
+        with _alone(self):
+            events, number = self._started().events, self._numbers.of
+            return [event._replace(cluster=int(number(event.cluster)), other=int(number(event.other))) for event in events]
 
     @property
     def model_(self) -> Mixture:
@@ -161,7 +177,8 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, whole or not at all; a loaded one goes on exactly as this one does."""
-        write_incremental(path, self)
+        with _alone(self):
+            write_incremental(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -211,7 +228,8 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _log_weights(self, X: Any, times: Any) -> FloatArray:
         data = read_X(self, X, self.likelihood, fitting=False)
-        return self.stream_.predict_log_weights(data, times)
+        with _alone(self):
+            return self.stream_.predict_log_weights(data, times)
 
     def _started(self) -> TreeStream:
         if "stream_" not in vars(self):
