@@ -373,3 +373,10 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
 def _saved(stream: TreeStream, folder: Path) -> Path:
     stream.save(folder / "s.hedge")
     return folder / "s.hedge"
+
+
+@pytest.mark.parametrize("u", [0.0, -1.0, float("nan"), float("inf"), "1", True, [], [1.0, 2.0]], ids=repr)
+def test_u_must_be_one_that_a_measure_can_have(u: object) -> None:
+    for grow in (hr.bhc, hr.ibhc):
+        with pytest.raises(hr.ParameterError, match="u must be a finite number above 0"):
+            grow(hr.Mixture(hr.NGG(), GAUSS), blobs(5, 0)[0], u=u)  # type: ignore[operator]

@@ -74,7 +74,7 @@ class TreeGuided(Kernel):
         require(good, "TreeGuided", "sweep_rate", self.sweep_rate, "lie in [0, 1]")
         require(isinstance(self.anneal, bool), "TreeGuided", "anneal", self.anneal, "be True or False")
         if self.guide is not None:
-            given = self.guide if isinstance(self.guide, (list, tuple)) and np.ndim(self.guide[0]) == 2 else [self.guide]
+            given = self.guide if isinstance(self.guide, (list, tuple)) and self.guide and np.ndim(self.guide[0]) == 2 else [self.guide]
             object.__setattr__(self, "guide", tuple(_read_linkage(linkage) for linkage in given))
 
     def __repr__(self) -> str:
@@ -106,7 +106,10 @@ class TreeGuided(Kernel):
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:
-    array = np.array(linkage, dtype=float)
+    try:
+        array = np.array(linkage, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty(0)
     good = array.ndim == 2 and array.shape[1:] == (4,) and bool(np.isfinite(array[:, :2]).all())
     require(good, "TreeGuided", "guide", linkage, "be a linkage matrix of shape (n - 1, 4), such as SciPy makes")
     array.setflags(write=False)

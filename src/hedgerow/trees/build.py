@@ -100,8 +100,8 @@ def ibhc(
     """
     owner = "ibhc"
     require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
-    require(repair in ("reinsert", "bhc"), owner, "repair", repair, "be 'reinsert' or 'bhc'")
-    require(insert in ("seq", "top"), owner, "insert", insert, "be 'seq' or 'top'")
+    require(isinstance(repair, str) and repair in ("reinsert", "bhc"), owner, "repair", repair, "be 'reinsert' or 'bhc'")
+    require(isinstance(insert, str) and insert in ("seq", "top"), owner, "insert", insert, "be 'seq' or 'top'")
     require(isinstance(balance, bool), owner, "balance", balance, "be True or False")
     require(progress is None or callable(progress), owner, "progress", progress, "be a function of (pass, passes, forest), or None")
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
@@ -158,10 +158,11 @@ def _builder(
     integrated = grouping is None and type(model.prior).__name__ == "DP"
     if u is not None:
         state = builder.state()
-        log_u = np.log(np.broadcast_to(np.asarray(u, float), state["log_u"].shape))
-        good = bool(np.isfinite(log_u).all())
+        given, groups_there = np.asarray(u), state["log_u"].shape
+        good = given.dtype.kind in "fiu" and given.shape in ((), groups_there) and bool((np.isfinite(given) & (given > 0)).all())
         require(good, owner, "u", u, "be a finite number above 0, or one per group")
-        builder.set_state(np.ascontiguousarray(log_u), state["alpha"], state["sigma"], state["tau"], state["theta"])
+        log_u = np.log(np.broadcast_to(given.astype(float), groups_there))
+        builder.set_state(log_u, state["alpha"], state["sigma"], state["tau"], state["theta"])
     elif not integrated:
         builder.resample(True, False)
     return builder, u is None and not integrated, bool(model.prior.laws())

@@ -8,9 +8,11 @@ one cluster are folded into summary leaves, which keep their sufficient statisti
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,9 @@ __all__ = ["Event", "TreeStream"]
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 KINDS = ("born", "split", "joined", "died")
 
 
@@ -48,8 +53,19 @@ class Event(NamedTuple):
     size: int
 
 
+def _alone(method: Callable[Concatenate[TreeStream, P], R]) -> Callable[Concatenate[TreeStream, P], R]:
+    """One thread at a time: the core lets others run while it works, and they may call the same stream."""
+
+    @functools.wraps(method)
+    def guarded(self: TreeStream, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return guarded
+
+
 class TreeStream:
-    """Incremental clustering of an endless stream.
+    """Incremental clustering of an endless stream. Threads may share one: their calls take turns.
 
     Parameters
     ----------
@@ -102,6 +118,7 @@ class TreeStream:
         self._model = model
         self._options = (int(max_nodes or 0), revise, remember, int(repeats))
         self._seed = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+        self._lock = threading.RLock()
         self._core: _core.TreeStream | None = None
         self._rows = RowStore()
         self._times = _Times()
@@ -109,6 +126,7 @@ class TreeStream:
 
     # ---- rows in
 
+    @_alone
     def add(self, X: Any, times: Any = None) -> IntArray:
         """Put a batch of rows in; returns the ids of their clusters.
 
@@ -148,36 +166,43 @@ class TreeStream:
         return self._options[2]
 
     @property
+    @_alone
     def n_seen(self) -> int:
         """Rows so far."""
         return 0 if self._core is None else self._core.n_seen
 
     @property
+    @_alone
     def n_clusters(self) -> int:
         """Clusters now."""
         return 0 if self._core is None else self._core.n_clusters
 
     @property
+    @_alone
     def n_nodes(self) -> int:
         """Inner nodes and summary leaves held."""
         return 0 if self._core is None else self._core.n_nodes
 
     @property
+    @_alone
     def evaluations(self) -> int:
         """Marginal likelihoods evaluated so far."""
         return 0 if self._core is None else self._core.evaluations
 
     @property
+    @_alone
     def cluster_ids(self) -> IntArray:
         """Ids of the clusters, in the order of the columns of `predict_log_weights`."""
         return self._started().ids()
 
     @property
+    @_alone
     def cluster_sizes(self) -> IntArray:
         """Rows in each cluster, in the order of `cluster_ids`."""
         return self._started().sizes()
 
     @property
+    @_alone
     def labels(self) -> IntArray:
         """The cluster id of every row seen, as of now."""
         core = self._started()
@@ -191,10 +216,12 @@ class TreeStream:
         return self.events_since(0)
 
     @property
+    @_alone
     def n_events(self) -> int:
         """Events so far."""
         return 0 if self._core is None else self._core.n_events
 
+    @_alone
     def events_since(self, first: int) -> list[Event]:
         """The events from number `first` on; `n_events` before a batch gives those of the batch after it."""
         require(_is_whole(first) and first >= 0, "TreeStream", "first", first, "be a whole number from 0 up")
@@ -204,17 +231,20 @@ class TreeStream:
         return [Event(at, KINDS[kind], cluster, other, size) for at, kind, cluster, other, size in zip(*columns, strict=True)]
 
     @property
+    @_alone
     def log_joint(self) -> float:
         """Log joint of the clusters now, at u and the hyper-parameters as they are, on the scale of `Mixture.log_joint`."""
         return float(self._started().log_joint())
 
     @property
+    @_alone
     def values(self) -> dict[str, Any]:
         """U and the hyper-parameters now."""
         state = self._started().measure()
         with np.errstate(over="ignore"):  # a u beyond what a float can hold is infinite
             return {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
 
+    @_alone
     def predict_log_weights(self, X: Any, times: Any = None) -> FloatArray:
         """log[weight x density] of new rows, (n, K + 1): a column for each of `cluster_ids`, the last for a new cluster.
 
@@ -228,6 +258,7 @@ class TreeStream:
             raise ParameterError("TreeStream.predict_log_weights(times=...): times must be among those of the rows seen.")
         return core.predictive(bound, None if grouping is None else grouping.codes)
 
+    @_alone
     def to_forest(self) -> tuple[Forest, npt.NDArray[np.int64]]:
         """The forest, and the row that each of its leaves stands for: its number in the stream, or -1 for a summary leaf."""
         core = self._started()
@@ -252,6 +283,7 @@ class TreeStream:
         stream.note, _ = files.load_stream(path, stream.__setstate__)
         return stream
 
+    @_alone
     def __getstate__(self) -> dict[str, Any]:
         """Everything as plain values and arrays."""
         state = None if self._core is None else self._core.state()
@@ -268,6 +300,7 @@ class TreeStream:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Rebuild the stream; the core checks that the parts fit."""
+        self._lock = threading.RLock()
         self._model, self._options, self._seed = state["model"], (*state["options"], 1)[:4], state["seed"]
         self._times = _Times(*state["times"])
         self._times.check(self._model.prior)
