@@ -2,8 +2,8 @@
 
 The clock is the processor time of this process, which other work on the machine does not stretch. It starts before the
 chain is made and counts everything the sampler does, guide trees included; the first partition is made before, once, and is
-the same for all samplers of a seed. The first fifth of the budget is burn-in for every sampler: means and effective sample
-sizes come from the rest, the best log joint and the traces from all of it.
+the same for all samplers of a seed. A share of the budget is burn-in for every sampler, and warm-up for one that adapts: means and
+effective sample sizes come from the rest, the best log joint and the traces from all of it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from papers.common import Record, over_runs
 FloatArray = npt.NDArray[np.float64]
 
 BURN_IN = 0.2
+FINE = 1_000_000  # steps of the warm-up's progress, which goes by the clock
 BLOCK_SECONDS = 0.02
 TRACE_POINTS = 80
 KEPT_DRAWS = 400
@@ -79,7 +80,7 @@ def run_chain(
     seed: int,
     seconds: float,
     *,
-    warmup: int = 0,
+    burn_in: float = BURN_IN,
     bound: Any = None,
     times: Any = None,
     best_after: Sequence[int] = (),
@@ -90,8 +91,8 @@ def run_chain(
 
     Parameters
     ----------
-    warmup : int
-        Iterations in which the kernel may adapt, for one that does.
+    burn_in : float
+        Share of the time that is thrown away; TreeGuided adapts in it.
     best_after : sequence of int
         Numbers of iterations after which the best log joint so far is noted as well.
     target : float, optional
@@ -103,12 +104,13 @@ def run_chain(
     start = time.process_time()
     chain = Chain(model, X, kernel, labels=labels, seed=seed, times=times, bound=bound)
     first = {"log_joint": chain.log_joint(), "clusters": chain.n_clusters}
-    now, done, size = 0.0, 0, 1
+    now, size = 0.0, 1
+    adapting = burn_in * seconds if isinstance(kernel, hr.TreeGuided) else 0.0
     while now < seconds:
         began = now
-        if done < warmup:
+        if now < adapting:
             size = 1
-            chain.warm_up(1, done, warmup)
+            chain.warm_up(1, int(FINE * now / adapting), FINE)
             now = time.process_time() - start
             trace.seconds.append(now)
             trace.log_joint.append(chain.log_joint())
@@ -117,10 +119,9 @@ def run_chain(
             block = chain.run(size)
             now = time.process_time() - start
             trace.add(block, began, now)
-        done += size
         each = max(now - began, 1e-6) / size
         size = max(1, min(4 * size, int(BLOCK_SECONDS / each), int((seconds - now) / each) + 1))
-    record = describe(trace, now, first, best_after, target)
+    record = describe(trace, now, first, best_after, target, burn_in)
     if then is not None:
         record["then"] = _go_on(model, X, then, chain, seed, seconds, bound, times)
     return record
@@ -148,12 +149,14 @@ def _go_on(model: hr.Mixture, X: Any, kernel: hr.Kernel, chain: Chain, seed: int
     }
 
 
-def describe(trace: Trace, spent: float, first: Record, best_after: Sequence[int] = (), target: float | None = None) -> Record:
+def describe(
+    trace: Trace, spent: float, first: Record, best_after: Sequence[int] = (), target: float | None = None, burn_in: float = BURN_IN
+) -> Record:
     """The numbers of one run, and a trace thin enough to keep."""
     at, log_joint = np.array(trace.seconds), np.array(trace.log_joint)
     clusters = np.array(trace.clusters, dtype=float)
     best = np.maximum.accumulate(log_joint)
-    kept = at > BURN_IN * spent
+    kept = at > burn_in * spent
     counted = spent - float(at[~kept][-1]) if (~kept).any() else spent
     record: Record = {
         "seconds": round(spent, 4),

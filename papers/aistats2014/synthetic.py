@@ -23,7 +23,7 @@ from papers.common import Record, Runs, Size, markdown, mean_sd, number, say
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is run: the paper's repetitions and lengths where the size is full, but for one run of SMC instead of five."""
+    """How much is run: the paper's repetitions and lengths where the size is full."""
 
     per_centre: int = 100
     every: int = 1
@@ -31,7 +31,7 @@ class Settings:
     passes: int = 25
     gibbs_runs: int = 5
     gibbs_iterations: int = 3000
-    smc_runs: int = 1
+    smc_runs: int = 5
     particles: int = 100
     tree_runs: int = 5
     tree_iterations: int = 500

@@ -15,9 +15,9 @@ from papers.nips2015.models import corpus
 from papers.nips2015.six import Settings, draw, race, table
 
 SETTINGS: dict[Size, Settings] = {
-    "full": Settings(seeds=2, seconds=30.0, warmup=10, pilot=4.0),
-    "quick": Settings(seeds=1, seconds=11.0, warmup=4, pilot=2.0),
-    "tiny": Settings(seeds=1, seconds=0.2, warmup=3, pilot=0.05),
+    "full": Settings(seeds=3, seconds=60.0, pilot=4.0, burn_in=0.5),
+    "quick": Settings(seeds=1, seconds=11.0, pilot=2.0, burn_in=0.5),
+    "tiny": Settings(seeds=1, seconds=0.2, pilot=0.05),
 }
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import hedgerow as hr
 from hedgerow.plots.canvas import plain_axes
 from hedgerow.sampling import Chain
-from papers.chains import COLUMNS, best_over_time, run_chain, summarize
+from papers.chains import BURN_IN, COLUMNS, best_over_time, run_chain, summarize
 from papers.common import COLORS, Record, Runs, markdown, mean_sd, number, say
 from papers.nips2015.models import NGG, SIX, Set, kernel, rough_start
 
@@ -23,8 +23,8 @@ class Settings:
 
     seeds: int
     seconds: float
-    warmup: int
     pilot: float
+    burn_in: float = BURN_IN
 
 
 def race(runs: Runs, key: str, data: Set, likelihood: hr.Likelihood, begin: str, settings: Settings, seeds: int) -> Record:
@@ -49,17 +49,16 @@ def race(runs: Runs, key: str, data: Set, likelihood: hr.Likelihood, begin: str,
     onward: Record = {}
     for method in SIX:
         found = kernel(method, subset=tuning.get(method))
-        warmup = settings.warmup if method == "TreeGuided" else 0
         records = []
         for seed in range(seeds):
-            mine = about | {"kernel": repr(found), "seconds": settings.seconds, "warmup": warmup, "seed": seed}
+            mine = about | {"kernel": repr(found), "seconds": settings.seconds, "burn_in": settings.burn_in, "seed": seed}
 
             # From where the published sampler ends, does the exact one stay? One seed is enough to see.
             then = hr.TreeGuided() if method == "tgMCMC" and seed == 0 else None
             mine["then"] = repr(then)
 
-            def make(found: hr.Kernel = found, seed: int = seed, warmup: int = warmup, then: hr.Kernel | None = then) -> Record:
-                return run_chain(model, X, found, start(seed), seed, settings.seconds, warmup=warmup, bound=bound, then=then)
+            def make(found: hr.Kernel = found, seed: int = seed, then: hr.Kernel | None = then) -> Record:
+                return run_chain(model, X, found, start(seed), seed, settings.seconds, burn_in=settings.burn_in, bound=bound, then=then)
 
             records.append(runs.get(f"{key}_{method}_{seed}", mine, make))
             if then is not None:

@@ -16,9 +16,9 @@ from papers.nips2015.models import tenk_sets
 from papers.nips2015.six import Settings, draw, race, table
 
 SETTINGS: dict[Size, Settings] = {
-    "full": Settings(seeds=3, seconds=6.0, warmup=100, pilot=2.0),
-    "quick": Settings(seeds=1, seconds=4.0, warmup=60, pilot=1.5),
-    "tiny": Settings(seeds=1, seconds=0.12, warmup=5, pilot=0.05),
+    "full": Settings(seeds=3, seconds=10.0, pilot=2.0),
+    "quick": Settings(seeds=1, seconds=4.0, pilot=1.5),
+    "tiny": Settings(seeds=1, seconds=0.12, pilot=0.05),
 }
 
 
