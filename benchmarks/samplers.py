@@ -90,10 +90,9 @@ def agree(seconds: float = 60.0) -> None:
                 "ibhc": lambda i=chain_index: hr.ibhc(model, X, passes=1, seed=i).labels,
             }[start]()
             chain = Chain(model, X, kernel, labels=labels, seed=7, stream=chain_index, bound=bound)
-            budget, clock, done = seconds * 2 / 8, time.process_time(), 0
-            while time.process_time() - clock < 0.3 * budget:
-                chain.warm_up(1, done, 200)
-                done += 1
+            budget, clock = seconds * 2 / 8, time.process_time()
+            while (share := (time.process_time() - clock) / (0.3 * budget)) < 1:
+                chain.warm_up(1, int(1e6 * share), 1_000_000)
             log_joint: list[float] = []
             found: list[int] = []
             while time.process_time() - clock < budget:
@@ -108,23 +107,24 @@ def agree(seconds: float = 60.0) -> None:
         print(f"{label:22s} log joint {rhat(a):6.3f}  clusters {rhat(b):6.3f}  mean log joint {a.mean():,.1f}  draws {shortest}")
 
 
-def draws_per_second(title: str, model: hr.Mixture, X, kernels: dict[str, hr.Kernel], labels, seconds: float) -> None:
+def draws_per_second(
+    title: str, model: hr.Mixture, X, kernels: dict[str, hr.Kernel], labels, seconds: float, warm: float = 0.2
+) -> None:
     model = model.resolve(X)
     bound = model.likelihood.bind(X)
-    print(f"\n{title}: {seconds:.0f} s CPU each, the last 80 % counted")
+    print(f"\n{title}: {seconds:.0f} s CPU each, the last {1 - warm:.0%} counted")
     for name, kernel in kernels.items():
         chain = Chain(model, X, kernel, labels=labels, seed=3, bound=bound)
-        clock, done = time.process_time(), 0
-        while time.process_time() - clock < 0.2 * seconds:
-            chain.warm_up(1, done, 1000)
-            done += 1
+        clock = time.process_time()
+        while (share := (time.process_time() - clock) / (warm * seconds)) < 1:
+            chain.warm_up(1, int(1e6 * share), 1_000_000)
         log_joint: list[float] = []
         clusters: list[int] = []
         while time.process_time() - clock < seconds:
             block = chain.run(1)
             log_joint += block.log_joint.tolist()
             clusters += block.n_clusters.tolist()
-        spent = 0.8 * seconds
+        spent = (1 - warm) * seconds
         a, b = np.array([log_joint]), np.array([clusters], float)
         print(
             f"{name:22s} best log joint {a.max():14,.1f}  effective draws per second: log joint {ess_bulk(a) / spent:8.2f}, "
@@ -151,7 +151,7 @@ def corpus(seconds: float = 120.0) -> None:
         "Gibbs(subset=200)": hr.Gibbs(subset=200),
         "SplitMerge(subset=200)": hr.SplitMerge(subset=200),
     }
-    draws_per_second(f"{name} from one incremental pass", model, X, kernels, start, seconds)
+    draws_per_second(f"{name} from one incremental pass", model, X, kernels, start, seconds, warm=0.5)
 
 
 TABLES = {"toy": toy, "tenk": tenk, "agree": agree, "ess": ess, "corpus": corpus}
