@@ -174,7 +174,7 @@ void Forest::put_in_place_of(Ref a, Ref by) {
   }
 }
 
-int Forest::join(Ref a, Ref b) {
+int Forest::join(Ref a, Ref b, double weight) {
   const int c = fresh();
   const bool a_first = b < 0 || (a >= 0 && size(a) >= size(b));
   fill(c, a_first ? a : b);
@@ -186,7 +186,7 @@ int Forest::join(Ref a, Ref b) {
     const double* qb = log_q(b);
     double* q = log_q_.data() + static_cast<std::size_t>(c) * R_;
     for (int r = 0; r < R_; ++r) q[r] = qa[r] + qb[r];
-    set_weight(c);
+    weight_[c] = weight;
   }
   put_in_place_of(a, c);
   set_parent(a, c);
@@ -195,7 +195,7 @@ int Forest::join(Ref a, Ref b) {
   return c;
 }
 
-void Forest::absorb(int c, Ref x) {
+void Forest::absorb(int c, Ref x, double weight) {
   put(c, x);
   Inner& node = inner_[c];
   node.size += size(x);
@@ -204,7 +204,7 @@ void Forest::absorb(int c, Ref x) {
   if (plain_) return;
   const double* qx = log_q(x);
   for (int r = 0; r < R_; ++r) log_q_[static_cast<std::size_t>(c) * R_ + r] += qx[r];
-  set_weight(c);
+  weight_[c] = weight;
 }
 
 void Forest::splice(int c, Ref keep) {
@@ -228,7 +228,7 @@ void Forest::rotate(int c, Ref a, double log_like_pair) {
     const double* qa = log_q(a);
     const double* qs = log_q(s);
     for (int r = 0; r < R_; ++r) log_q_[static_cast<std::size_t>(c) * R_ + r] = qa[r] + qs[r];
-    set_weight(c);
+    weight_[c] = kUnknown;
   }
   refresh_slack(c);
 }
@@ -255,7 +255,7 @@ Ref Forest::take_out(int row) {
       const double* ql = log_q(node.left);  // summed anew: log 0 cannot be taken away again
       const double* qr = log_q(node.right);
       for (int r = 0; r < R_; ++r) log_q_[static_cast<std::size_t>(c) * R_ + r] = ql[r] + qr[r];
-      set_weight(c);
+      weight_[c] = kUnknown;
     }
     refresh_slack(c);
   }
@@ -515,7 +515,7 @@ void Forest::mark_touched(Ref x) {
 // ---- whole-forest work
 
 void Forest::refresh(bool everything) {
-  std::fill(weight_.begin(), weight_.end(), std::nan(""));
+  std::fill(weight_.begin(), weight_.end(), kUnknown);
   kappa_.clear();
   std::vector<int> met;
   for (Ref root : roots_) {
@@ -628,7 +628,7 @@ void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std:
   inner_stamp_.assign(inner_.size(), 0);
   leaf_parent_.assign(likelihood_.rows(), kNoRef);
   leaf_stamp_.assign(likelihood_.rows(), 0);
-  weight_.assign(plain_ ? 0 : inner_.size(), std::nan(""));
+  weight_.assign(plain_ ? 0 : inner_.size(), kUnknown);
   kappa_.clear();
   for (int c = kScratch; c < static_cast<int>(inner_.size()); ++c) {
     if (splittable(c))

@@ -2,6 +2,7 @@
 #include "hedgerow/ibhc.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace hedgerow {
 namespace {
@@ -105,6 +106,7 @@ void Inserter::reinsert(int row) {
 // place here changes φ_t of the root, and nothing else is disturbed for it.
 int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
   bool free = again;
+  double weight = std::numeric_limits<double>::quiet_NaN();  // of c with x, once known
   if (again && f_.splittable(c)) log_phi_joined = f_.joined_weight(c, x) + f_.joint(c, x);
   const double phi_x = f_.phi_t(x);
   const int leaves_x = f_.leaf_count(x);
@@ -117,7 +119,8 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
     if (!f_.touches(l)) with_l = -kInf;
     if (!f_.touches(r)) with_r = -kInf;
     const double phi_l = f_.phi_t(l), phi_r = f_.phi_t(r);
-    const double joined_l = f_.joined_weight(l, x) + with_l, joined_r = f_.joined_weight(r, x) + with_r;
+    const double weight_l = f_.joined_weight(l, x), weight_r = f_.joined_weight(r, x);
+    const double joined_l = weight_l + with_l, joined_r = weight_r + with_r;
     const double d_l = phi_l + phi_x - joined_l, d_r = phi_r + phi_x - joined_r, d_c = phi_l + phi_r - f_.phi_h(c);
     const bool alike = options_.balance && std::max({f_.phi_t(c) + phi_x, joined_l + phi_r, joined_r + phi_l}) - log_phi_joined < kHair;
     free = free || alike;
@@ -139,6 +142,8 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
           pending_.push_back({small, anchor, is_left});
           f_.splice(c, big);
           c = big;
+          weight = to_left ? weight_l : weight_r;
+          log_phi_joined = to_left ? joined_l : joined_r;
           continue;
         }
         const double share = static_cast<double>(f_.leaf_count(big) + leaves_x) / (whole + leaves_x);
@@ -150,10 +155,11 @@ int Inserter::descend(Ref c, Ref x, bool again, double log_phi_joined) {
     }
     log_phi_joined = to_left ? joined_l : joined_r;
     const Ref next = to_left ? l : r;
-    f_.absorb(c, x);
+    f_.absorb(c, x, weight);
+    weight = to_left ? weight_l : weight_r;
     c = next;
   }
-  const int at = f_.join(c, x);
+  const int at = f_.join(c, x, weight);
   attached_.push_back(at);
   return at;
 }
@@ -266,19 +272,26 @@ int Inserter::position(int tag, int likely) const {
   return -1;
 }
 
+bool Inserter::due(int k) const {
+  const int tag = f_.tag(k), before = tag < static_cast<int>(compared_.size()) ? compared_[tag] : 0;
+  return f_.size(f_.root(k)) >= before + (before + 1) / 2;
+}
+
+void Inserter::part_due() {
+  for (int k = f_.roots() - 1; k >= 0; --k)
+    if (k < f_.roots() && due(k)) part_root(k, nullptr);
+}
+
 void Inserter::consolidate() {
   // Smallest first: a small tree goes into a larger one more cheaply, and more often.
   struct Due {
     int size, tag, at;
   };
-  std::vector<Due> due;
-  for (int k = 0; k < f_.roots(); ++k) {
-    const int tag = f_.tag(k), size = f_.size(f_.root(k));
-    const int before = tag < static_cast<int>(compared_.size()) ? compared_[tag] : 0;
-    if (size >= before + (before + 1) / 2) due.push_back({size, tag, k});
-  }
-  std::sort(due.begin(), due.end(), [](const Due& a, const Due& b) { return a.size != b.size ? a.size < b.size : a.tag < b.tag; });
-  for (const auto& [size, tag, at] : due) {
+  std::vector<Due> list;
+  for (int k = 0; k < f_.roots(); ++k)
+    if (due(k)) list.push_back({f_.size(f_.root(k)), f_.tag(k), k});
+  std::sort(list.begin(), list.end(), [](const Due& a, const Due& b) { return a.size != b.size ? a.size < b.size : a.tag < b.tag; });
+  for (const auto& [size, tag, at] : list) {
     const int k = position(tag, at);
     if (k < 0 || f_.roots() == 1) continue;
     const Ref x = f_.root(k);

@@ -13,6 +13,7 @@ namespace {
 constexpr double kCertain = -20.0;  // log d of a set that is one cluster for every purpose
 constexpr std::int64_t kYoung = 4096;
 constexpr int kTypical = 9;
+constexpr int kFewDraws = 3;  // between repeats, which are many
 constexpr int kFewAlone = 8;
 constexpr double kCalm = 0.05;
 constexpr std::size_t kDoubtful = 1 << 20;
@@ -72,7 +73,7 @@ void Stream::insert(const std::vector<int>& groups) {
     } else {
       insert_slice(order, begin, end);
     }
-    resample();
+    resample(kTypical);
     fold_if_needed();
   }
   // The panel of roots follows the trees with rounding of its own. A stream that is loaded makes it anew, so does every batch:
@@ -86,6 +87,7 @@ void Stream::insert_slice(std::vector<int>& order, int begin, int end) {
     inserter_.insert(~batch_rows_[order[i]]);
     if (options_.revise) revise_after();
   }
+  inserter_.part_due();
   inserter_.consolidate();
   if (measure_.has_laws()) gather(order, begin, end);
 }
@@ -128,7 +130,7 @@ void Stream::insert_best(std::vector<int>& order, int begin, int end) {
   int found = 0;
   for (int m = 0; m < options_.repeats; ++m) {
     if (m > 0) {
-      resample();
+      resample(kFewDraws);
       go_back(past, false);
       for (int i = begin; i < end; ++i) std::swap(order[i], order[i + rng_.index(end - i)]);
     }
@@ -147,7 +149,7 @@ void Stream::count_in(const std::vector<int>& order, int begin, int end, const s
   for (int i = begin; i < end; ++i) ++group_sizes_[groups.empty() ? 0 : groups[order[i]]];
   measure_.set_group_sizes(group_sizes_);
   if (seen_ == 0) first_guess(measure_, rng_, end - begin, log_q_of(order, begin, end), groups.empty() ? 0 : groups[order[begin]]);
-  else if (!measure_.trivial_q()) forest_.refresh(true);
+  else if (!measure_.trivial_q()) forest_.refresh(false);
 }
 
 std::vector<double> Stream::log_q_of(const std::vector<int>& order, int begin, int end) const {
@@ -189,12 +191,12 @@ void Stream::reinsert(int row) {
   revising_ = false;
 }
 
-void Stream::resample() {
+void Stream::resample(int draws) {
   std::vector<int> sizes;
   std::vector<double> log_q;
   forest_.cluster_sizes(sizes, log_q);
   if (measure_.has_laws()) {
-    resample_typically(measure_, rng_, sizes, log_q, true, kTypical);
+    resample_typically(measure_, rng_, sizes, log_q, true, draws);
   } else {
     measure_.update_u(rng_, sizes, log_q);
   }
@@ -211,7 +213,7 @@ void Stream::extend_groups(const Prior& prior) {
   group_sizes_.resize(prior.groups, 0);
   measure_ = Measure(prior, group_sizes_);
   measure_.set(log_u.data(), alpha.data(), sigma, tau, theta);
-  forest_.refresh(true);
+  forest_.refresh(false);
 }
 
 // ---- the lives of clusters

@@ -118,7 +118,7 @@ void Stream::go_back(const Moment& then, bool with_measure) {
   swept_at_ = then.swept_at;
   next_id_ = then.next_id;
   cursor_ = then.cursor;
-  if (!with_measure) forest_.refresh(true);
+  if (!with_measure) forest_.refresh(false);
 }
 
 Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, StreamOptions options, const StreamState& s)

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <climits>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -86,9 +88,10 @@ class Forest {
   void joint_children(int c, Ref x, double* with_left, double* with_right);
 
   // A new tree (a, b) where a was: a root's place, below a parent, or nowhere.
-  int join(Ref a, Ref b);
-  // x is about to be put somewhere below c.
-  void absorb(int c, Ref x);
+  // `weight` is its log weight where that is known.
+  int join(Ref a, Ref b, double weight = kUnknown);
+  // x is about to be put somewhere below c, which then has this log weight.
+  void absorb(int c, Ref x, double weight = kUnknown);
   void refresh_slack(int c) { inner_[c].slack = softplus(log_d(c)); }
   // c = (big, small) leaves the tree and its child `keep` takes its place; the other child is detached.
   void splice(int c, Ref keep);
@@ -178,6 +181,7 @@ class Forest {
   static constexpr int kScratch = 2;  // slots 0 and 1 never hold a node
 
  private:
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   static constexpr double kLog2 = 0.693147180559945309;
   // log κ(m), from a table of this forest's own: it is asked for several times at every node of every path.
   double kappa(int m) const { return m < static_cast<int>(kappa_.size()) ? kappa_[m] : grow_kappa(m); }
@@ -198,9 +202,6 @@ class Forest {
   unsigned stamp_of(Ref a) const { return a >= 0 ? inner_stamp_[a] : leaf_stamp_[~a]; }
   bool refresh_below(int c, bool everything);
   double weight_of(int c) const;
-  void set_weight(int c) {
-    if (!plain_) weight_[c] = weight_of(c);
-  }
   template <class Visit>
   void walk(Ref a, const Visit& visit) const;
 
@@ -214,7 +215,7 @@ class Forest {
   PagedVector<int> leaf_parent_;
   std::vector<int> free_;
   std::vector<double> log_q_;            // mixed only: R values per inner node
-  mutable std::vector<double> weight_;  // and one value, NaN until it is asked for
+  mutable std::vector<double> weight_;  // and one value, unknown until it is asked for
   mutable std::vector<double> kappa_;   // plain only
 
   std::vector<Ref> roots_;

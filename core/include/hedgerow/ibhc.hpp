@@ -46,6 +46,8 @@ class Inserter {
   void consolidate();
   // Trees that are better as two clusters become two, these again, and so on; where sides begin is drawn if there are random numbers.
   void part(Rng* rng = nullptr);
+  // The same for trees that consolidate() would look at, once each; to be called before it.
+  void part_due();
   // By tag: the size of a root when it was last compared with the others.
   std::vector<int>& compared() { return compared_; }
 
@@ -67,6 +69,7 @@ class Inserter {
   bool cut_at_lowest(int k, int from, std::vector<Ref>& pieces);
   void shatter(Ref a, std::vector<Ref>& pieces);
   bool touch_each_other(Ref a, Ref b);
+  bool due(int k) const;
   bool part_root(int k, Rng* rng);
   void move(int row, int tag, int likely);
   int position(int tag, int likely) const;

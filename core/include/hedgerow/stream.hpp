@@ -95,7 +95,7 @@ class Stream final : private Witness {
   std::vector<double> log_q_of(const std::vector<int>& order, int begin, int end) const;
   void revise_after();
   void reinsert(int row);
-  void resample();
+  void resample(int draws);
   void fold_if_needed();
   void fold_candidates(int largest, bool certain_only, std::vector<int>& out, int* left_over) const;
   void fold_node(int c);
