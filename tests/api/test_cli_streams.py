@@ -160,3 +160,11 @@ def test_half_letters_come_back(monkeypatch, capsys, tmp_path) -> None:
     stream = TreeStream.load(tmp_path / "s.hedge")
     stream.save(tmp_path / "t.hedge", note={"\udfff": "\ud800"})
     assert TreeStream.load(tmp_path / "t.hedge").note == {"\udfff": "\ud800"}
+
+
+def test_columns_are_told_by_name(monkeypatch, capsys) -> None:
+    code, _, told = feed(monkeypatch, capsys, ROWS[:40])
+    assert code == 0
+    assert "(b)" in told
+    assert "(a)" in told
+    assert "column 0" not in told

@@ -27,6 +27,7 @@ from hedgerow.cli.model import add_model_arguments, choose_model
 from hedgerow.cli.output import Interrupted, add_command
 from hedgerow.cli.reading import Column, Frame, Source
 from hedgerow.cli.state_file import StateFile
+from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.trees import TreeStream
 
@@ -271,7 +272,9 @@ class _Talk:
 
     def _open(self, X: Any) -> TreeStream:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is for the answers
-            model = choose_model(Source(X), self.options.prior, self.options.likelihood)
+            names = feature_names(X)
+            source = Source(X, None if names is None else list(names))
+            model = choose_model(source, self.options.prior, self.options.likelihood)
         return TreeStream(model, max_nodes=self.options.max_nodes, remember=False, seed=self.options.seed)
 
     def _parse(self, line: str) -> Any:
