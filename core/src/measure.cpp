@@ -224,7 +224,9 @@ std::vector<int> Measure::draw_bases(Rng& rng, const std::vector<int>& sizes, co
 
 // Pitman–Yor: everything has a closed form given the partition. u = G_n/G_θ, then α | u ~ Gamma(θ/σ + K, (1+u)^σ/σ).
 void Measure::update_pitman_yor(Rng& rng, const std::vector<int>& sizes) {
-  log_xi_[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(theta_);
+  // Everything asked of the measure depends on α(1+u)^σ alone, so that u may be held where α stays a float: under a small θ both
+  // leave the floats, u above and α below.
+  log_xi_[0] = std::min(rng.log_gamma_variate(n_) - rng.log_gamma_variate(theta_), 600.0 / sigma_);
   const double log_1u = log_add(0.0, log_xi_[0]);
   const double shape = theta_ / sigma_ + static_cast<double>(sizes.size());
   alpha_[0] = std::max(kLeast, std::exp(rng.log_gamma_variate(shape) + std::log(sigma_) - sigma_ * log_1u));

@@ -67,7 +67,8 @@ void draw_start(Particle& particle, const Prior& prior, Rng& rng) {
 // the log weight: target over proposal. Call after the group's count became 1, with the row itself not yet in.
 double open_group(Particle& particle, int t, double log_prior_before, Rng& rng) {
   Measure& measure = particle.measure;
-  if (measure.u_integrated()) return -measure.log_new(0);
+  // A Pitman–Yor partition of one row has probability 1 whatever θ and σ; u and α are drawn once the row is in.
+  if (measure.u_integrated() || measure.prior().kind == PriorKind::py) return -measure.log_new(0);
   constexpr int kNodes = 240;
   std::vector<double> target(kNodes + 1), mass(kNodes);
   auto log_target = [&](double v) {  // density of v = log ξ_t, with the new row's prior mass of opening a cluster
