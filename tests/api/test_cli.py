@@ -219,6 +219,10 @@ def test_report_again(folder, tmp_path, capsys):
     page = (tmp_path / "page.html").read_text()
     assert "A &lt;title&gt;" in page
     assert "p149" in page  # names of rows come from labels.csv
+    (tmp_path / "flowers-run").mkdir()
+    (tmp_path / "flowers-run" / "run.hedge").write_bytes((folder / "run" / "run.hedge").read_bytes())
+    assert run(capsys, "report", tmp_path / "flowers-run")[0] == 0
+    assert "<title>flowers</title>" in (tmp_path / "flowers-run" / "report.html").read_text()
 
 
 def test_predict_finds_columns_by_name(folder, tmp_path, capsys):

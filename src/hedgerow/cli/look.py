@@ -60,7 +60,7 @@ def add(commands: Any) -> None:
     page.add_argument("run_folder", metavar="RUN", help=RUN_HELP)
     page.add_argument("--out", metavar="FILE", help="the page (default: report.html in the run folder)")
     page.add_argument("--loss", choices=LOSSES, default="vi", help="what the clusters minimise (default: %(default)s)")
-    page.add_argument("--title", default="Clusters", help="title of the page (default: %(default)s)")
+    page.add_argument("--title", help="title of the page (default: the name of the run folder, without -run)")
 
     new = add_command(
         commands,
@@ -150,7 +150,8 @@ def report(options: argparse.Namespace) -> None:
     """Write the page again."""
     post, folder = open_run(options.run_folder)
     target = Path(options.out) if options.out else folder / REPORT
-    say(f"Written: {post.report(target, title=options.title, loss=options.loss, rows=row_names(folder, post.n))}")
+    title = options.title or folder.resolve().name.removesuffix("-run")
+    say(f"Written: {post.report(target, title=title, loss=options.loss, rows=row_names(folder, post.n))}")
 
 
 def predict(options: argparse.Namespace) -> None:
