@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
+import time
 import tracemalloc
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
+from hedgerow import _core
 from hedgerow.errors import MissingExtraError, ParameterError
 from hedgerow.summaries import (
     Table,
@@ -28,10 +30,8 @@ from hedgerow.summaries import (
     vi,
 )
 from hedgerow.summaries import coclustering as coclustering_module
-from hedgerow.summaries import estimate as estimate_module
-from hedgerow.summaries.counts import start_table
-from hedgerow.summaries.distances import joint_sums
-from hedgerow.summaries.search import descend
+from hedgerow.summaries import partitions as partitions_module
+from hedgerow.summaries.partitions import merge_points
 
 LOSSES = ("vi", "binder", "omari")
 
@@ -146,14 +146,18 @@ def test_trivial_partitions_score_as_they_should() -> None:
     assert binder(one, apart) == pytest.approx(1 - 1 / 6)
 
 
-def test_joint_sums_by_tables_and_by_sorting_agree() -> None:
+@pytest.mark.parametrize("clusters", [(3, 3), (150, 150), (1, 200), (200, 7)])
+def test_joint_sums_by_tables_and_by_clusters_agree_with_the_definition(clusters: tuple[int, int]) -> None:
     rng = np.random.default_rng(1)
-    f = np.arange(201.0) ** 2
-    for clusters in (3, 150):
-        partition = canonical(rng.integers(0, clusters, 200))
-        stack = canonical(rng.integers(0, clusters, (30, 200)))
-        by_hand = [f[np.unique(1000 * partition + row, return_counts=True)[1]].sum() for row in stack]
-        assert np.allclose(joint_sums(partition, stack, f), by_hand)
+    copies = rng.integers(1, 4, 200)
+    f = np.arange(copies.sum() + 1.0) ** 1.5
+    partition = canonical(rng.integers(0, clusters[0], 200))
+    stack = canonical(rng.integers(0, clusters[1], (30, 200)))
+    joint = (1000 * partition + stack).repeat(copies, axis=1)
+    by_hand = [f[np.unique(row, return_counts=True)[1]].sum() for row in joint]
+    sums = _core.JointSums(stack, copies, f)
+    assert np.allclose(sums.run(partition), by_hand)
+    assert np.allclose(sums.run(partition, 12), by_hand[12:])
 
 
 def test_distances_refuse_what_does_not_match() -> None:
@@ -205,31 +209,102 @@ def test_no_single_move_improves_the_estimate(loss: str) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_scores_are_differences_of_the_expected_loss(loss: str) -> None:
-    """One by one, in chunks, and summed along moves: all three say what the definition says."""
+def test_points_that_no_draw_takes_apart_are_searched_as_one(loss: str) -> None:
+    """Every row twice or more: at rest against moves of single rows, and the optimum of the brute force."""
+    rng = np.random.default_rng([11, LOSSES.index(loss)])
+    every = all_partitions(7)
+    for _ in range(10):
+        few = noisy_draws(rng, int(rng.integers(2, 12)), 4, 3, 0.7)
+        stack = few[:, [0, 0, 1, 2, 2, 2, 3]]
+        best = distance(every, stack, loss).mean(axis=1).min()  # type: ignore[arg-type]
+        assert point_estimate(stack, loss).expected_loss == pytest.approx(best, abs=1e-12)  # type: ignore[arg-type]
+    stack = noisy_draws(rng, 30, 25, 5, 0.4)[:, np.sort(rng.integers(0, 25, 60))]
+    found = point_estimate(stack, loss)  # type: ignore[arg-type]
+    for i, k in itertools.product(range(60), range(found.n_clusters + 1)):
+        moved = found.labels.copy()
+        moved[i] = k
+        assert np.mean(distance(moved, stack, loss)) >= found.expected_loss - 1e-9  # type: ignore[arg-type]
+
+
+def test_merged_points_are_those_with_equal_labels_in_every_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = canonical(noisy_draws(np.random.default_rng(0), 6, 300, 3, 0.3))
+    merged, copies, place = merge_points(stack)
+    assert np.array_equal(merged[:, place], stack)
+    assert merged.shape[1] == len(np.unique(stack, axis=1).T) == place.max() + 1
+    assert np.array_equal(copies, np.bincount(place))
+    assert np.array_equal(canonical(place), place)
+    monkeypatch.setattr(partitions_module, "_MIX", np.uint64(0))  # every hash the same: they meet
+    again = merge_points(stack)
+    assert all(np.array_equal(a, b) for a, b in zip(again, (merged, copies, place), strict=True))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_search_never_ends_higher_than_it_began(loss: str) -> None:
     rng = np.random.default_rng(4)
-    stack = canonical(np.vstack([noisy_draws(rng, 20, 30, 4, 0.5), np.arange(30)[None]]))  # singletons too
-    weights = rng.dirichlet(np.ones(21))
-    scale = {"vi": 30, "binder": 900, "omari": 1}[loss]
-    table = start_table(stack, weights, loss, 30)  # type: ignore[arg-type]
-    table.load(canonical(rng.integers(0, 4, 30)))
-    for _ in range(25):
-        table.leave_room()
-        i = int(rng.integers(30))
-        chunk = table.scores(np.arange(30))
-        single = table.score(i)
-        assert np.allclose(chunk[i], single)
-        expected = []
-        for k in range(table.width):
-            labels = table.labels.copy()
-            labels[i] = k
-            expected.append(scale * float(weights @ distance(labels, stack, loss)))  # type: ignore[arg-type]
-        assert np.allclose(single - single[0], np.array(expected) - expected[0], atol=1e-9)
-        to, before = int(rng.integers(table.width)), table.objective()
-        here = int(table.labels[i])
-        table.take_out(i)
-        table.place(i, to)
-        assert table.objective() - before == pytest.approx(expected[to] - expected[here], abs=1e-9)
+    for _ in range(20):
+        n = int(rng.integers(1, 60))
+        stack = canonical(noisy_draws(rng, int(rng.integers(1, 30)), n, int(rng.integers(1, 20)), float(rng.uniform(0, 1))))
+        copies = rng.integers(1, 5, n)
+        weights = rng.dirichlet(np.ones(len(stack)))
+        search = _core.PartitionSearch(stack, copies, weights, loss)
+        start = canonical(rng.integers(0, 8, n))
+        search.start_at(start)
+        assert np.array_equal(search.labels, start)
+        search.descend(0, 0)
+        whole = stack.repeat(copies, axis=1)
+        before, after = (weights @ distance(x.repeat(copies), whole, loss) for x in (start, search.labels))  # type: ignore[arg-type]
+        assert after <= before + 1e-12
+
+
+def test_the_search_refuses_what_does_not_match() -> None:
+    stack, one = np.zeros((2, 3), dtype=np.int32), np.ones(3, dtype=np.int64)
+    half = np.full(2, 0.5)
+    for draws, copies, weights, loss in (
+        (stack, one[:2], half, "vi"),
+        (stack, 0 * one, half, "vi"),
+        (stack, one, half[:1], "vi"),
+        (stack, one, half, "mse"),
+        (stack - 1, one, half, "vi"),
+        (stack + 3, one, half, "vi"),
+        (stack[:0], one, half[:0], "vi"),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            _core.PartitionSearch(draws, copies, weights, loss)
+    search = _core.PartitionSearch(stack, one, half, "vi")
+    for labels in ([0, 1], [0, 1, 3], [0, -1, 0]):
+        with pytest.raises(ValueError, match="labels must"):
+            search.start_at(np.array(labels, dtype=np.int32))
+    with pytest.raises(ValueError, match="f must have an entry"):
+        _core.JointSums(stack, one, np.zeros(3))
+    sums = _core.JointSums(stack, one, np.zeros(4))
+    with pytest.raises(ValueError, match="partition must"):
+        sums.run(np.zeros(2, dtype=np.int32))
+    with pytest.raises(ValueError, match="first must"):
+        sums.run(np.zeros(3, dtype=np.int32), 5)
+
+
+def test_many_rows_take_seconds_and_no_square_of_memory() -> None:
+    """Twenty clusters of 100,000 rows, one row in twenty in doubt between two of them."""
+    rng = np.random.default_rng(0)
+    n, draws = 100_000, 60
+    truth = rng.integers(0, 20, n).astype(np.int32)
+    stack = np.repeat(truth[None], draws, axis=0)
+    doubtful = rng.choice(n, n // 20, replace=False)
+    odds = rng.uniform(0, 0.45, doubtful.size)
+    stack[:, doubtful] = np.where(rng.random((draws, doubtful.size)) < odds, (truth[doubtful] + 1) % 20, truth[doubtful])
+    clock = time.process_time()
+    tracemalloc.start()
+    found = point_estimate(stack)
+    ball = credible_ball(stack, found.labels)
+    doubt = uncertainty(stack, found.labels).doubt
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert time.process_time() - clock < 30  # 2 s on a free machine
+    assert peak < 300e6
+    assert ari(found.labels, truth) > 0.999
+    assert found.expected_loss < vi(stack[:1], stack).mean()
+    assert ball.inside.sum() >= 0.95 * draws
+    assert doubt[doubtful].mean() > 0.15 > 0.05 > np.delete(doubt, doubtful).mean()
 
 
 def test_estimate_of_draws_that_agree() -> None:
@@ -249,19 +324,14 @@ def test_draws_are_thinned_evenly_when_there_are_many() -> None:
     assert point_estimate(stack, max_draws=None).expected_loss == pytest.approx(0.25 * vi(stack[0], stack[-1]))
 
 
-def test_a_small_work_table_only_limits_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    stack = noisy_draws(np.random.default_rng(8), 30, 60, 12, 0.1)
-    monkeypatch.setattr(estimate_module, "_WORK_BYTES", 12 * 30 * 13 * 4)  # about four columns
-    found = point_estimate(stack, "vi")
-    assert found.expected_loss <= vi(stack, stack).mean(axis=1).min() + 1e-12
-
-
-def test_search_improves_a_bad_start() -> None:
-    stack = canonical(noisy_draws(np.random.default_rng(9), 30, 80, 4, 0.1))
-    table = start_table(stack, np.full(30, 1 / 30), "vi", 80)
-    table.load(np.zeros(80, dtype=np.int32))
-    descend(table, np.random.default_rng(0))
-    assert vi(canonical(table.labels), stack).mean() < 0.8 * vi(np.zeros(80, dtype=int), stack).mean()
+def test_the_seed_decides() -> None:
+    stack = noisy_draws(np.random.default_rng(8), 40, 200, 12, 0.5)
+    found = [point_estimate(stack, restarts=3, seed=seed) for seed in (1, 1, 2)]
+    assert np.array_equal(found[0].labels, found[1].labels)
+    assert found[0].expected_loss == found[1].expected_loss
+    assert max(f.expected_loss for f in found) <= vi(stack, stack).mean(axis=1).min()
+    with pytest.raises(ParameterError, match="seed must lie in"):
+        point_estimate(stack, seed=-1)
 
 
 @pytest.mark.parametrize(

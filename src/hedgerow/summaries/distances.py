@@ -8,7 +8,7 @@ them are made of Σ_a f(n_a), Σ_b f(n_b) and Σ_ab f(n_ab):
     ari     adjusted Rand index                f(x) = x²          1 for equal partitions, 0 on average by chance
     omari   1 − ari                                               (Dahl, Johnson, Müller 2022)
 
-`joint_sums` is the only inner loop; everything else here is arithmetic on its result.
+Σ_ab f(n_ab) is the only inner loop, and compiled (`JointSums` in the core); everything else here is arithmetic on it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow import _core
 from hedgerow.errors import require
-from hedgerow.summaries.partitions import Labels, canonical, count_clusters
+from hedgerow.summaries.partitions import Labels, canonical
 
-__all__ = ["Loss", "ari", "binder", "check_loss", "distance", "expected_losses", "omari", "vi"]
+__all__ = ["Loss", "ari", "binder", "check_loss", "distance", "expected_loss", "expected_losses", "omari", "vi"]
 
 Loss = Literal["vi", "binder", "omari"]
 Array = npt.NDArray[np.float64]
-
-_TABLE = 1 << 15  # entries of a contingency table worked on at a time: stays in the cache
-_LABELS = 1 << 14  # labels worked on at a time
+Copies = npt.NDArray[np.int64]
 
 
 def vi(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
@@ -64,28 +63,41 @@ def distance(a: npt.ArrayLike, b: npt.ArrayLike, loss: Loss) -> Array:
     rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(-1, right.shape[-1])
     n = rows.shape[1]
     f = count_function(loss, n)
-    row_sums, column_sums = marginal_sums(rows, f), marginal_sums(columns, f)
+    single = np.ones(n, dtype=np.int64)
+    row_sums, column_sums = marginal_sums(rows, single, f), marginal_sums(columns, single, f)
+    sums = _core.JointSums(np.ascontiguousarray(columns), single, f) if columns.size else None
     out = np.empty((rows.shape[0], columns.shape[0]))
     for i in range(rows.shape[0]):
-        out[i] = combine(loss, n, row_sums[i], column_sums, joint_sums(rows[i], columns, f))
+        joint = sums.run(np.ascontiguousarray(rows[i])) if sums is not None else np.empty(0)
+        out[i] = combine(loss, n, row_sums[i], column_sums, joint)
     return out.reshape(shape)[()]
 
 
-def expected_losses(draws: Labels, weights: Array, loss: Loss) -> Array:
+def expected_losses(draws: Labels, copies: Copies, weights: Array, loss: Loss) -> Array:
     """Expected loss of every draw taken as the estimate: its weighted mean distance from all draws, (D,).
 
-    `draws` (D, n) canonical, `weights` (D,) summing to one. Each pair is measured once.
+    `draws` (D, n) canonical, `copies` (n,) rows behind every point, `weights` (D,) summing to one. Each pair is measured once.
     """
-    n_draws, n = draws.shape
+    n = int(copies.sum())
     f = count_function(loss, n)
-    sums = marginal_sums(draws, f)
-    expected = np.zeros(n_draws)
-    for i in range(n_draws - 1):
-        rest = slice(i + 1, n_draws)
-        d = combine(loss, n, sums[i], sums[rest], joint_sums(draws[i], draws[rest], f))
+    own = marginal_sums(draws, copies, f)
+    sums = _core.JointSums(draws, copies, f)
+    expected = np.zeros(len(draws))
+    for i in range(len(draws) - 1):
+        rest = slice(i + 1, None)
+        d = combine(loss, n, own[i], own[rest], sums.run(draws[i], i + 1))
         expected[i] += float(weights[rest] @ d)
         expected[rest] += weights[i] * d
     return expected
+
+
+def expected_loss(partition: Labels, draws: Labels, copies: Copies, weights: Array, loss: Loss) -> float:
+    """Weighted mean distance of a canonical partition (n,) from canonical draws (D, n)."""
+    n = int(copies.sum())
+    f = count_function(loss, n)
+    own = float(marginal_sums(partition[None], copies, f)[0])
+    d = combine(loss, n, own, marginal_sums(draws, copies, f), _core.JointSums(draws, copies, f).run(partition))
+    return float(weights @ d)
 
 
 def check_loss(loss: str, owner: str) -> None:
@@ -115,40 +127,6 @@ def combine(loss: Loss, n: int, left: Array | float, right: Array, joint: Array)
     return 1.0 - rand
 
 
-def marginal_sums(draws: Labels, f: Array) -> Array:
+def marginal_sums(draws: Labels, copies: Copies, f: Array) -> Array:
     """Σ_c f(|c|) of every draw, (D,)."""
-    return np.array([f[np.bincount(draw)].sum() for draw in draws])
-
-
-def joint_sums(partition: Labels, draws: Labels, f: Array) -> Array:
-    """Σ_ab f(n_ab) of one canonical partition (n,) against every canonical draw (D, n): (D,).
-
-    O(D n). A block of contingency tables is counted at a time, small enough to stay in the cache; where the table
-    would be much larger than the number of points, the joint clusters are found by sorting instead.
-    """
-    n_draws, n = draws.shape
-    out = np.empty(n_draws)
-    if n_draws == 0:
-        return out
-    left = int(partition.max()) + 1
-    counts = count_clusters(draws)
-    cell = left * int(counts.max())
-    if cell > 8 * n:
-        own = partition.astype(np.int64)
-        for d in range(n_draws):
-            joint = np.sort(own * int(counts[d]) + draws[d])
-            ends = np.flatnonzero(np.diff(joint, append=-1))
-            out[d] = f[np.diff(ends, prepend=-1)].sum()
-        return out
-    scaled = partition.astype(np.int64) * int(counts.max())
-    step = max(1, min(_TABLE // cell, _LABELS // n))
-    offsets = np.arange(step, dtype=np.int64)[:, None] * cell
-    for start in range(0, n_draws, step):
-        block = draws[start : start + step]
-        size = block.shape[0]
-        codes = block + scaled
-        if size > 1:
-            codes += offsets[:size]
-        table = np.bincount(codes.ravel(), minlength=size * cell)
-        out[start : start + size] = f[table].reshape(size, cell).sum(axis=1)
-    return out
+    return np.array([f[np.bincount(draw, weights=copies).astype(np.int64)].sum() for draw in draws])

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["Labels", "as_draws", "as_partition", "canonical", "count_clusters", "is_canonical", "unique_draws"]
+__all__ = ["Labels", "as_draws", "as_partition", "canonical", "count_clusters", "is_canonical", "merge_points", "unique_draws"]
 
 Labels = npt.NDArray[np.int32]
 
 _BLOCK = 1 << 22  # labels worked on at a time: bounds the scratch memory, fits the cache well enough
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, odd
 
 
 def is_canonical(labels: npt.ArrayLike) -> bool:
@@ -74,6 +75,27 @@ def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
     _, first, counts = np.unique(packed, return_index=True, return_counts=True)
     order = np.argsort(first)
     return np.ascontiguousarray(draws[first[order]]), counts[order] / draws.shape[0]
+
+
+def merge_points(draws: Labels) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Points that no draw takes apart, as one: canonical draws (D, m) of them, how many each stands for, and which is whose (n,).
+
+    The points are numbered by first appearance. They are told apart by a hash of their labels, and then compared.
+    """
+    key = np.zeros(draws.shape[1], dtype=np.uint64)
+    for draw in draws:
+        key ^= draw.astype(np.uint64)
+        key *= _MIX
+        key ^= key >> np.uint64(29)
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    step = max(1, _BLOCK // draws.shape[1])
+    if any(np.any(part[:, first[place]] != part) for part in (draws[at : at + step] for at in range(0, len(draws), step))):
+        _, first, place = np.unique(draws, axis=1, return_index=True, return_inverse=True)  # two hashes met
+    rank = np.empty(first.size, dtype=np.intp)
+    order = np.argsort(first)
+    rank[order] = np.arange(first.size)
+    place = rank[place.ravel()]
+    return np.ascontiguousarray(draws[:, first[order]]), np.bincount(place), place
 
 
 def _integers(labels: npt.ArrayLike, owner: str, name: str = "labels") -> npt.NDArray[Any]:
