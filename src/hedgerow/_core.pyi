@@ -359,5 +359,40 @@ def visit(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float
     Marginal Gibbs sampling of some rows, given the statistics of all clusters.
     """
 
+class JointSums:
+    """
+    Sums of f over the joint clusters of a partition with draws; `copies` rows stand behind every point.
+    """
+
+    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], f: NDArray[numpy.float64]) -> None: ...
+
+    def run(self, partition: NDArray[numpy.int32], first: int = 0) -> NDArray[numpy.float64]:
+        """One sum for each draw from `first` on."""
+
+class PartitionSearch:
+    """Greedy search for the partition of least expected loss over draws."""
+
+    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], loss: str) -> None: ...
+
+    def copy(self) -> PartitionSearch:
+        """
+        Another search of the same draws, for another thread; what the two only read they share.
+        """
+
+    def start_at(self, labels: NDArray[numpy.int32]) -> None:
+        """Start from a partition."""
+
+    def start_afresh(self, seed: int, stream: int) -> None:
+        """Start from a sequential allocation in random order."""
+
+    def descend(self, seed: int, stream: int, max_sweeps: int = 100, zealous: int = 10) -> None:
+        """
+        Sweep until no move helps, then rebuild whole clusters while that helps.
+        """
+
+    @property
+    def labels(self) -> NDArray[numpy.int32]:
+        """Where the search stands."""
+
 def instruction_set() -> str:
     """The instruction set the hot loops use here."""

@@ -358,6 +358,9 @@ def test_results_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.loss = "binder"  # type: ignore[misc]
     assert "1 clusters of 4 points" in repr(found)
+    labels, expected = found
+    assert labels is found.labels
+    assert expected == found.expected_loss
 
 
 # credible ball

@@ -17,7 +17,7 @@ from scipy.linalg.blas import ssyrk
 from scipy.sparse import csr_array
 
 from hedgerow.errors import ParameterError, require
-from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters
+from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points
 
 __all__ = ["cluster_affinity", "similarity"]
 
@@ -57,7 +57,9 @@ def similarity(
         return _whole(draws)
     left = _indices(rows, n, "rows")
     right = _indices(columns, n, "columns")
-    return _block(draws, left, right)
+    merged, _, place = merge_points(draws[:, np.concatenate([left, right])])  # each of them worked out once
+    (left, up), (right, across) = (np.unique(side, return_inverse=True) for side in np.split(place, [left.size]))
+    return _block(merged, left, right)[up][:, across]
 
 
 def cluster_affinity(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Array:
@@ -71,21 +73,23 @@ def cluster_affinity(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Array:
     own = as_partition(partition, "cluster_affinity", "partition", n)
     k = int(own.max()) + 1
     sizes = np.bincount(own, minlength=k).astype(np.float64)
-    total = np.zeros((n, k))
-    alone = np.zeros(n)
-    for draw in draws:
+    merged, copies, place = merge_points(np.vstack([draws, own]))
+    home = merged[-1].astype(np.int64)
+    points = np.arange(home.size)
+    total = np.zeros((home.size, k))
+    alone = np.zeros(home.size)
+    for draw in merged[:-1]:
         width = int(draw.max()) + 1
-        table = np.bincount(draw.astype(np.int64) * k + own, minlength=width * k).reshape(width, k)
+        table = np.bincount(draw * k + home, weights=copies, minlength=width * k).reshape(width, k)
         total += table[draw]
         alone += table.sum(axis=1)[draw] == 1
-    points = np.arange(n)
-    total[points, own] -= n_draws
-    company = np.broadcast_to(sizes, (n, k)).copy()
-    company[points, own] -= 1.0
+    total[points, home] -= n_draws
+    company = np.broadcast_to(sizes, (home.size, k)).copy()
+    company[points, home] -= 1.0
     affinity: Array = total / np.maximum(company, 1.0) / n_draws
-    single = sizes[own] == 1
-    affinity[points[single], own[single]] = alone[single] / n_draws
-    return affinity
+    single = sizes[home] == 1
+    affinity[points[single], home[single]] = alone[single] / n_draws
+    return affinity[place]
 
 
 def _indices(points: npt.ArrayLike | None, n: int, name: str) -> npt.NDArray[np.intp]:

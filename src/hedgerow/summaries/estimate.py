@@ -20,8 +20,10 @@ compared for a hundred thousand sets of draws, and an optimal one kept such poin
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +41,19 @@ _REBUILT = 10  # clusters that a descent dissolves and rebuilds
 
 @dataclass(frozen=True, eq=False)
 class PointEstimate:
-    """A partition that stands for the posterior, and how far from the draws it is on average."""
+    """A partition that stands for the posterior, and how far from the draws it is on average.
+
+    It unpacks into the two: `labels, expected_loss = point_estimate(draws)`.
+    """
 
     labels: Labels
     expected_loss: float
     loss: Loss
     n_clusters: int
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.labels
+        yield self.expected_loss
 
     def __repr__(self) -> str:
         return (
