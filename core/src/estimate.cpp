@@ -1,4 +1,4 @@
-// The search for the partition of least expected loss, and sums over joint clusters.
+// The search for the partition of least expected loss.
 #include "hedgerow/estimate.hpp"
 
 #include <algorithm>
@@ -11,82 +11,13 @@ namespace hedgerow {
 
 namespace {
 
-constexpr std::int64_t kTable = 1 << 14;  // cells of a contingency table that is counted directly
 constexpr double kNoRoom = 1e-12;         // of all pairs: both partitions are then the same trivial one
 constexpr double kRounding = 1e-11;       // a gain this small beside the largest step of the point is rounding
 constexpr double kRoundingOmari = 1e-13;
 
-int clusters_of(const std::int32_t* labels, int n) {
-  int top = -1;
-  for (int i = 0; i < n; ++i) {
-    if (labels[i] < 0 || labels[i] >= n) throw std::invalid_argument("labels must lie in 0, ..., points - 1");
-    top = std::max(top, static_cast<int>(labels[i]));
-  }
-  return top + 1;
-}
-
 double pairs(double count) { return 0.5 * count * (count - 1.0); }
 
 }  // namespace
-
-JointSums::JointSums(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* f)
-    : draws_(draws), n_draws_(n_draws), n_points_(n_points), copies_(copies), f_(f), clusters_(n_draws) {
-  for (int d = 0; d < n_draws; ++d) clusters_[d] = clusters_of(draws + static_cast<std::size_t>(d) * n_points, n_points);
-}
-
-void JointSums::run(const std::int32_t* partition, int first_draw, int last_draw, double* out) {
-  const int left = clusters_of(partition, n_points_);
-  bool sorted = false;
-  for (int d = first_draw; d < last_draw; ++d) {
-    const std::int32_t* draw = draws_ + static_cast<std::size_t>(d) * n_points_;
-    if (static_cast<std::int64_t>(left) * clusters_[d] <= kTable) {
-      out[d - first_draw] = by_table(partition, left, draw, clusters_[d]);
-      continue;
-    }
-    if (!sorted) {
-      start_.assign(left + 1, 0);
-      for (int i = 0; i < n_points_; ++i) ++start_[partition[i] + 1];
-      std::partial_sum(start_.begin(), start_.end(), start_.begin());
-      std::vector<int> next(start_.begin(), start_.end() - 1);
-      order_.resize(n_points_);
-      for (int i = 0; i < n_points_; ++i) order_[next[partition[i]]++] = i;
-      sorted = true;
-    }
-    if (static_cast<int>(counts_.size()) < clusters_[d]) counts_.assign(clusters_[d], 0);
-    out[d - first_draw] = by_cluster(draw);
-  }
-}
-
-double JointSums::by_table(const std::int32_t* partition, int left, const std::int32_t* draw, int right) {
-  // Two tables in turn: neighbours often fall into one cell, and an addition need not wait for the one before it.
-  const std::size_t cells = static_cast<std::size_t>(left) * right;
-  counts_.assign(2 * cells, 0);
-  std::int64_t* even = counts_.data();
-  std::int64_t* odd = even + cells;
-  int i = 0;
-  for (; i + 1 < n_points_; i += 2) {
-    even[partition[i] * right + draw[i]] += copies_[i];
-    odd[partition[i + 1] * right + draw[i + 1]] += copies_[i + 1];
-  }
-  if (i < n_points_) even[partition[i] * right + draw[i]] += copies_[i];
-  double sum = 0.0;
-  for (std::size_t c = 0; c < cells; ++c) sum += f_[even[c] + odd[c]];
-  std::fill(counts_.begin(), counts_.end(), 0);
-  return sum;
-}
-
-double JointSums::by_cluster(const std::int32_t* draw) {
-  double sum = 0.0;
-  for (std::size_t a = 0; a + 1 < start_.size(); ++a) {
-    for (int at = start_[a]; at < start_[a + 1]; ++at) counts_[draw[order_[at]]] += copies_[order_[at]];
-    for (int at = start_[a]; at < start_[a + 1]; ++at) {
-      std::int64_t& count = counts_[draw[order_[at]]];
-      if (count != 0) sum += f_[count];
-      count = 0;
-    }
-  }
-  return sum;
-}
 
 PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies,
                                  const double* weights, PartitionLoss loss)

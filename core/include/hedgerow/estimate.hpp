@@ -24,6 +24,9 @@ namespace hedgerow {
 
 enum class PartitionLoss { vi, binder, omari };
 
+// Clusters of labels 0, ..., n - 1; throws on others.
+int clusters_of(const std::int32_t* labels, int n);
+
 // Σ_ab f(n_ab) of one partition against each of many: labels (draws × points) from 0 up, `copies` rows behind every point.
 class JointSums {
  public:
