@@ -9,7 +9,6 @@ others.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -102,8 +101,8 @@ def _check_value(name: str, value: Any, grouped: bool) -> None:
     if name == "sigma":
         require(all(0 <= number < 1 for number in numbers), "Mixture", name, value, "be a number in [0, 1)")
     else:
-        good = len(numbers) > 0 and all(0 < number < np.inf for number in numbers)
-        require(good, "Mixture", name, value, "be a finite number above 0")
+        good = len(numbers) > 0 and all(1e-300 <= number <= 1e300 for number in numbers)
+        require(good, "Mixture", name, value, "be a finite number above 0, between 1e-300 and 1e+300")
 
 
 def _check_part(name: str, part: object, wanted: type, other: type, examples: str) -> None:
@@ -116,5 +115,4 @@ def _check_part(name: str, part: object, wanted: type, other: type, examples: st
 
 
 def _is_positive(u: object) -> bool:
-    number = isinstance(u, Real) and not isinstance(u, bool | np.bool_)
-    return number and bool(np.isfinite(float(u))) and float(u) > 0  # type: ignore[arg-type]
+    return 0 < real_number(u) < np.inf

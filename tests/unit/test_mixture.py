@@ -154,6 +154,7 @@ def test_bad_parts_are_refused_at_construction(arguments: tuple[Any, Any], words
         ({"u": np.inf}, "u must be a finite number above 0"),
         ({"u": "1"}, "u must be a finite number above 0"),
         ({"u": True}, "u must be a finite number above 0"),
+        ({"u": 10**400}, "u must be a finite number above 0"),
         ({"sigma": 0.5}, r"Mixture\(sigma=0.5\): sigma must be a hyper-parameter of DP \(alpha\)"),
         ({"labels": [0, 1]}, "labels must have one entry for each of the 4 rows of X"),
         ({"labels": [0, 1, np.nan, 1]}, r"labels\[2\] must be a whole number"),

@@ -62,7 +62,7 @@ def _as_array(times: object, owner: str) -> npt.NDArray[Any]:
             return np.asarray(entries).reshape(array.shape)
         try:
             return np.array(entries, dtype="datetime64[us]").reshape(array.shape)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise ParameterError(
                 f"{owner}(times=...): times must be numbers, dates or names, all of one kind. Got "
                 f"{sorted({type(entry).__name__ for entry in entries})}."

@@ -178,7 +178,7 @@ def _distances(levels: Levels, bases: npt.NDArray[Any]) -> FloatArray:
 def _as_matrix(q: Any) -> FloatArray:
     try:
         return np.array(q, dtype=float, ndmin=2)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         require(False, "MixedNRM", "q", q, "be a matrix (groups, bases) of finite numbers from 0 up")
         raise
 
