@@ -64,6 +64,8 @@ class CategoricalStatistics final : public Statistics {
     touch(slot);
   }
 
+  bool same_counts(int slot, int other) override { return std::equal(record(slot), record(slot) + width_, record(other)); }
+
   void add(int slot, int row) override { count(slot, row, 1); }
 
   bool remove(int slot, int row) override {

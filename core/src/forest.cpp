@@ -664,7 +664,7 @@ bool Forest::consistent() {
     if (!splittable(c)) continue;
     fill(0, inner_[c].left);
     put(0, inner_[c].right);
-    if (!alike(nodes_->log_marginal(0), inner_[c].log_like)) return false;
+    if (!alike(nodes_->log_marginal(0), inner_[c].log_like) || !nodes_->same_counts(0, c)) return false;
   }
   return true;
 }

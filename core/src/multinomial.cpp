@@ -47,13 +47,25 @@ class CellSource : public Statistics {
   void unpack(int slot, const double* data, std::size_t size) override {
     if (size < 3 || size % 2 == 0 || !(data[0] >= 0.0 && data[0] <= kMostTokens)) throw std::invalid_argument("packed statistics of another shape");
     loaded_.clear();
+    double tokens = 0.0;
     for (std::size_t i = 3; i < size; i += 2) {
       const bool good = data[i] >= 0.0 && data[i] < f_.columns() && data[i + 1] >= 0.0 && data[i + 1] <= kMostTokens &&
-                        (i == 3 || data[i - 2] < data[i]);
+                        data[i] == std::floor(data[i]) && data[i + 1] == std::floor(data[i + 1]) && (i == 3 || data[i - 2] < data[i]);
       if (!good) throw std::invalid_argument("packed statistics of another shape");
       loaded_.push_back({static_cast<std::int32_t>(data[i]), static_cast<std::int32_t>(data[i + 1])});
+      tokens += data[i + 1];
     }
+    if (tokens != data[0]) throw std::invalid_argument("packed statistics of another shape");
     fill(slot, loaded_, {data[0], data[1], data[2]});
+  }
+
+  bool same_counts(int slot, int other) override {
+    std::vector<Cell> theirs;
+    cells(other, theirs);
+    cells(slot, loaded_);
+    for (auto* list : {&theirs, &loaded_}) std::erase_if(*list, [](const Cell& c) { return c.count == 0; });
+    auto alike = [](const Cell& a, const Cell& b) { return a.column == b.column && a.count == b.count; };
+    return std::equal(theirs.begin(), theirs.end(), loaded_.begin(), loaded_.end(), alike);
   }
 
   // θ = log probabilities of the columns, Dirichlet given the counts.
@@ -514,7 +526,7 @@ void Multinomial::grow_table() {
 }
 
 double Multinomial::log_rising(std::int64_t c) const {
-  if (c < static_cast<std::int64_t>(table_.size())) return table_[c];
+  if (static_cast<std::uint64_t>(c) < table_.size()) return table_[c];
   return lgamma(beta_ + static_cast<double>(c)) - log_gamma_beta_;
 }
 

@@ -56,6 +56,8 @@ class PoissonStatistics final : public Statistics {
     touch(slot);
   }
 
+  bool same_counts(int slot, int other) override { return std::equal(record(slot), record(slot) + 2 * d_, record(other)); }
+
   void add(int slot, int row) override { change(slot, row, 1.0); }
 
   bool remove(int slot, int row) override {

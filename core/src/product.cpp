@@ -77,6 +77,10 @@ class ProductStatistics final : public Statistics {
     if (size != 0) throw std::invalid_argument("packed statistics of another shape");
   }
 
+  bool same_counts(int slot, int other) override {
+    return std::all_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part->same_counts(slot, other); });
+  }
+
   double log_marginal(int slot) override {
     double total = 0.0;
     for (const auto& part : parts_) total += part->log_marginal(slot);

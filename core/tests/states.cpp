@@ -16,6 +16,7 @@
 #include "hedgerow/kernels/tree_guided.hpp"
 #include "hedgerow/likelihoods/gaussian_diagonal.hpp"
 #include "hedgerow/likelihoods/gaussian_wishart.hpp"
+#include "hedgerow/likelihoods/multinomial.hpp"
 #include "hedgerow/stream.hpp"
 
 using namespace hedgerow;
@@ -226,6 +227,50 @@ void hostile_streams(int max_nodes, int batches) {
   expect(used > 0, "used", used);
 }
 
+std::shared_ptr<Likelihood> words(int n, std::uint64_t seed) {
+  constexpr int kColumns = 400, kLength = 4;
+  Rng rng(seed);
+  std::vector<std::int64_t> start{0};
+  std::vector<std::int32_t> column;
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::int32_t> row;
+    while (static_cast<int>(row.size()) < kLength) {
+      const int w = 20 * (i % 3) + rng.index(20);
+      if (std::find(row.begin(), row.end(), w) == row.end()) row.push_back(w);
+    }
+    std::sort(row.begin(), row.end());
+    column.insert(column.end(), row.begin(), row.end());
+    start.push_back(static_cast<std::int64_t>(column.size()));
+  }
+  const std::vector<double> counts(column.size(), 1.0);
+  return std::make_shared<Multinomial>(start.data(), column.data(), counts.data(), n, kColumns, 0.5);
+}
+
+// Counts that the rows below a node do not add up to: taking one of them out again would look up a word that is not there.
+void hostile_counts() {
+  Stream one(words(60, 1), sampled_prior(), std::vector<int>{}, StreamOptions{}, 3);
+  const StreamState state = one.state();
+  int refused = 0;
+  const int nodes = static_cast<int>(state.left.size());
+  for (int c = Forest::kScratch; c < nodes; ++c) {
+    StreamState s = state;
+    const std::int64_t begin = s.packed_start[c] + 3, end = s.packed_start[c + 1];
+    if (s.size[c] == 0) continue;
+    for (std::int64_t i = begin; i < end; i += 2) s.packed[i] = static_cast<double>(c % 2 ? (i - begin) / 2 + 100 : (i - begin) / 2);
+    try {
+      Stream two(words(60, 1), sampled_prior(), StreamOptions{}, s);
+      for (int b = 0; b < 5; ++b) two.add(*words(40, 10 + b), {});
+    } catch (const std::invalid_argument&) {
+      ++refused;
+    }
+  }
+  expect(refused == nodes - Forest::kScratch - static_cast<int>(state.free_nodes.size()), "counts that rows do not add up to are refused", refused);
+  Stream two(words(60, 1), sampled_prior(), StreamOptions{}, state);
+  one.add(*words(40, 10), {});
+  two.add(*words(40, 10), {});
+  expect(labels_of(one) == labels_of(two), "a stream of counts goes on where it was put down", one.forest().roots());
+}
+
 }  // namespace
 
 int states_tests() {
@@ -234,5 +279,6 @@ int states_tests() {
   streams_go_on(false);
   hostile_streams(0, 3);
   hostile_streams(1000, 30);
+  hostile_counts();
   return failures;
 }

@@ -94,3 +94,34 @@ def test_other_files_are_refused(tmp_path) -> None:
         hr.IncrementalBHC.load(tmp_path / "stream")
     with pytest.raises(hr.ParameterError, match="name an existing file"):
         hr.IncrementalBHC.load(Path(tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "entries"),
+    [
+        (hr.Multinomial(0.5), np.eye(300)[RNG.integers(0, 90, (60, 4))].sum(1).astype(int)),  # few of many words: kept as lists
+        (hr.Multinomial(0.5), RNG.poisson(1.0, (60, 5)) + 1),
+        (hr.Categorical(), RNG.integers(0, 3, (60, 4)).astype(float)),
+        (hr.Bernoulli(), RNG.integers(0, 2, (60, 4)).astype(float)),
+        (hr.Poisson(), RNG.poisson(3.0, (60, 2)).astype(float)),
+    ],
+)
+def test_counts_that_rows_do_not_add_up_to_are_refused(tmp_path, likelihood, entries) -> None:
+    """Rows taken out of a root would look for counts there that it does not have."""
+    path = tmp_path / "trees.hedge"
+    hr.IncrementalBHC(likelihood=likelihood, random_state=0).fit(entries).save(path)
+    stored = read_container(path)
+    arrays = dict(stored.arrays)
+    part = next(name for name in arrays if name.endswith("state.packed")).removesuffix("packed")
+    root = next(int(c) for c in arrays[f"{part}roots"] if c >= 0)
+    begin, end = arrays[f"{part}packed_start"][root : root + 2]
+    packed = arrays[f"{part}packed"].copy()
+    words = isinstance(likelihood, hr.Multinomial)
+    counts = packed[begin + 3 : end].reshape(-1, 2) if words else packed[begin : end - 1].reshape(-1, 1)
+    if len(counts) > 20:
+        counts[:, 0] = np.arange(len(counts))  # other words, as often
+    else:
+        counts[0, -1], counts[1, -1] = counts[0, -1] + 1, counts[1, -1] - 1
+    write_container(path, stored.kind, stored.version, stored.content, arrays | {f"{part}packed": packed})
+    with pytest.raises(FormatError, match="do not fit together: .*statistics"):
+        hr.IncrementalBHC.load(path)

@@ -204,7 +204,7 @@ def array_of(member: bytes) -> np.ndarray[Any, Any]:
 def array(values: np.ndarray[Any, Any], chance: random.Random) -> np.ndarray[Any, Any]:
     """The same array with other entries, another shape or another type."""
     out = values.copy()
-    match chance.randrange(9):
+    match chance.randrange(11):
         case 0 | 1 | 2 | 3 if out.size and out.dtype.kind in "iufb":
             for _ in range(chance.choice((1, 1, 3, out.size))):
                 number = chance.choice((*NUMBERS, float("nan"), float("inf"), -float("inf"), chance.randrange(out.size + 1)))
@@ -216,6 +216,10 @@ def array(values: np.ndarray[Any, Any], chance: random.Random) -> np.ndarray[Any
         case 4 if out.size > 1 and out.dtype.kind in "iuf":
             i, j = (chance.randrange(out.size) for _ in range(2))
             out.flat[i], out.flat[j] = out.flat[j], out.flat[i]
+        case 9 | 10 if out.size and out.dtype.kind in "if":  # whole numbers stay whole and nearly right
+            with np.errstate(all="ignore"):
+                for _ in range(chance.choice((1, 2, 8))):
+                    out.flat[chance.randrange(out.size)] += chance.choice((-1, 1, -2, 3))
         case 5:
             out = out.ravel()[: chance.choice((0, 1, max(0, out.size - 1), out.size))]
             if values.ndim == 2 and out.size and chance.random() < 0.5:

@@ -38,6 +38,8 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(0, 1, (24, 2)) + 5 * RNG.integers(0, 3, (24, 1))
 COUNTS = RNG.poisson(0.7, (20, 6))
 COUNTS[:, 0] += 1
+FEW = np.zeros((126, 300), int)  # few words of many; two rows more and a stream revises all of them
+FEW[np.arange(126)[:, None], 40 * (np.arange(126)[:, None] % 3) + RNG.integers(0, 40, (126, 4))] = 1
 GAUSS = hr.Mixture(hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3), 1.0), hr.GaussianWishart())
 WORDS = hr.Mixture(hr.DP(1.0), hr.Multinomial(0.5))
 MIXED = hr.Mixture(
@@ -105,6 +107,10 @@ def _streams(place: Path) -> None:
         stream = TreeStream(model, seed=0, remember=name != "words")
         stream.add(data[:20], None if times is None else times[:20])
         stream.save(place / f"{name}.hedge", note={"lines": 20})
+    for name, model, data in (("few", WORDS, FEW), ("parts", MIXED, np.resize(PARTS, (126, PARTS.shape[1])))):
+        stream = TreeStream(model, seed=0)
+        stream.add(data)
+        stream.save(place / f"{name}.hedge")
     folded = TreeStream(hr.Mixture(hr.DP(1.0), hr.GaussianDiagonal()), max_nodes=1000, seed=0)
     for _ in range(4):
         folded.add(RNG.normal(0, 0.1, (300, 1)))
@@ -133,6 +139,7 @@ def _incrementals(place: Path) -> None:
     hr.IncrementalBHC(random_state=0).fit(X).save(place / "one.hedge")
     online = hr.IncrementalBHC(prior=hr.DP(2.0), likelihood=hr.Multinomial(0.5), remember=False, random_state=0)
     online.fit(COUNTS).partial_fit(COUNTS).save(place / "two.hedge")
+    hr.IncrementalBHC(prior=hr.DP(2.0), likelihood=hr.Multinomial(0.5), random_state=0).fit(FEW).save(place / "few.hedge")
 
 
 def _use_incremental(path: Path) -> None:

@@ -40,13 +40,15 @@ class CountTables {
 
   double value(int t) const { return values_[t]; }
   double log_rising(int t, std::int64_t c) const {
-    return c < size_ ? rising_[t * size_ + c] : lgamma(values_[t] + static_cast<double>(c)) - log_gamma_[t];
+    return has(c) ? rising_[t * size_ + c] : lgamma(values_[t] + static_cast<double>(c)) - log_gamma_[t];
   }
   double log_plus(int t, std::int64_t c) const {
-    return c < size_ ? log_[t * size_ + c] : std::log(values_[t] + static_cast<double>(c));
+    return has(c) ? log_[t * size_ + c] : std::log(values_[t] + static_cast<double>(c));
   }
 
  private:
+  bool has(std::int64_t c) const { return static_cast<std::uint64_t>(c) < static_cast<std::uint64_t>(size_); }  // neither too large nor below 0
+
   std::map<double, int> known_;
   std::vector<double> values_, log_gamma_, rising_, log_;
   std::int64_t size_ = 0;
