@@ -274,7 +274,7 @@ int Inserter::position(int tag, int likely) const {
 
 bool Inserter::due(int k) const {
   const int tag = f_.tag(k), before = tag < static_cast<int>(compared_.size()) ? compared_[tag] : 0;
-  return f_.size(f_.root(k)) >= before + (before + 1) / 2;
+  return f_.size(f_.root(k)) - before >= (before + 1) / 2;
 }
 
 void Inserter::part_due() {

@@ -178,6 +178,8 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   }
   for (int row : s.free_rows) need(row >= 0 && row < rows && row_seen[row]++ == 0, "free rows must be free");
 
+  need(s.swept_at >= 0 && s.swept_at <= s.seen, "the last sweep is past");
+  for (int size : s.compared) need(size >= 0 && size <= s.seen, "roots had no more points than were seen");
   for (int row : s.doubtful) need(row >= 0 && row < rows, "doubtful rows must be rows");
   if (options_.remember) {
     need(static_cast<std::int64_t>(s.home.size()) == s.seen && s.folds.size() == s.fold_node.size(), "every point has a place");
