@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, sparse
 
@@ -310,3 +311,16 @@ def test_predict_with_times() -> None:
         post.predict(X[:1], times=[1999])
     with pytest.raises(ParameterError, match="times must be given"):
         post.predict(X[:1])
+
+
+def test_columns_of_a_frame_are_found_by_name(post: Posterior) -> None:
+    names = [f"column {j}" for j in range(post.X.shape[1])]
+    known = dataclasses.replace(post, run={**post.run, "columns": names})
+    frame = pd.DataFrame(post.X[:4], columns=names)
+    expected = post.log_density(post.X[:4])
+    np.testing.assert_array_equal(known.log_density(frame), expected)
+    np.testing.assert_array_equal(known.log_density(frame[names[::-1]]), expected)
+    np.testing.assert_array_equal(known.predict_proba(frame[names[::-1]]), post.predict_proba(post.X[:4]))
+    np.testing.assert_array_equal(known.log_density(post.X[:4]), expected)  # arrays have no names
+    with pytest.raises(ParameterError, match="X must have the columns of the fit by name: column 0, column 1"):
+        known.predict(frame.rename(columns={names[0]: "other"}))

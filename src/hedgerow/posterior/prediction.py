@@ -24,7 +24,10 @@ from scipy import sparse
 
 from hedgerow import _core
 from hedgerow.data.groups import read_levels
+from hedgerow.data.mixed import pick_columns
+from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
+from hedgerow.likelihoods import Product
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 
@@ -110,13 +113,26 @@ def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_dr
 
 def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
     """Run `work` on blocks of new rows small enough for its tables, and join the answers."""
-    fresh = _model_of(draws).likelihood.check(X_new)
+    fresh = _model_of(draws).likelihood.check(_by_name(draws, X_new))
     when = None if times is None else np.asarray(times)
     rows = fresh.shape[0]
     require(when is None or len(when) == rows, "predict", "times", times, f"have one entry for each of the {rows} new rows")
     step = max(1, _ENTRIES // (int(draws.n_clusters.max()) + 1))
     blocks = range(0, max(rows, 1), step)
     return np.concatenate([work(fresh[i : i + step], None if when is None else when[i : i + step]) for i in blocks])
+
+
+def _by_name(draws: Draws, X_new: Any) -> Any:
+    """A frame with its columns in the order of the fit; one with other names is refused."""
+    names, known = feature_names(X_new), draws.run.get("columns")
+    likelihood = _model_of(draws).likelihood
+    named = isinstance(likelihood, Product) and isinstance(likelihood.parts[0][0][0], str)  # it looks its columns up itself
+    if names is None or not isinstance(known, list) or named or list(names) == known:
+        return X_new
+    same = len(set(known)) == len(known) and sorted(names) == sorted(known)
+    shown = ", ".join(map(str, known[:8])) + (", ..." if len(known) > 8 else "")
+    require(same, "predict", "X", X_new, f"have the columns of the fit by name: {shown}")
+    return pick_columns(X_new, [names.index(name) for name in known], "predict")
 
 
 def _model_of(draws: Draws) -> Mixture:
