@@ -123,5 +123,5 @@ def test_counts_that_rows_do_not_add_up_to_are_refused(tmp_path, likelihood, ent
     else:
         counts[0, -1], counts[1, -1] = counts[0, -1] + 1, counts[1, -1] - 1
     write_container(path, stored.kind, stored.version, stored.content, arrays | {f"{part}packed": packed})
-    with pytest.raises(FormatError, match="do not fit together: .*statistics"):
+    with pytest.raises(FormatError, match=r"do not fit together: .*statistics"):
         hr.IncrementalBHC.load(path)
