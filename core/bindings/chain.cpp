@@ -20,6 +20,7 @@
 #include "hedgerow/kernels/tree_guided.hpp"
 #include "hedgerow/predictive.hpp"
 #include "hedgerow/smc.hpp"
+#include "interrupts.hpp"
 
 namespace hedgerow::bindings {
 
@@ -288,12 +289,14 @@ void bind_chain(nb::module_& m) {
 
   m.def("slice", [] { return KernelFactory{"Slice", [] { return std::make_unique<Slice>(); }}; });
 
+  nb::class_<Halt>(m, "Halt", "Asks work in other threads to end.").def(nb::init<>()).def("ask", [](Halt& halt) { halt.asked = true; });
+
   m.def("smc", [](const Likelihood& likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups, int particles, double threshold,
-                  std::uint64_t seed, std::uint64_t stream, bool shuffle) {
+                  std::uint64_t seed, std::uint64_t stream, bool shuffle, const Halt* halt) {
     SmcResult result;
     const std::vector<int> group_list = check_groups(groups, likelihood.rows(), prior.groups);
     {
-      nb::gil_scoped_release release;
+      Interruptible work(halt);
       result = smc(likelihood, prior, group_list, particles, threshold, seed, stream, shuffle);
     }
     nb::dict out;
@@ -319,7 +322,7 @@ void bind_chain(nb::module_& m) {
     out["effective"] = to_array(result.effective);
     out["resamplings"] = result.resamplings;
     return out;
-  }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"), nb::arg("stream"), nb::arg("shuffle"));
+  }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"), nb::arg("stream"), nb::arg("shuffle"), nb::arg("halt") = nb::none());
 
   nb::class_<WeightedGuide>(m, "WeightedGuide", "A guide tree with P(not one cluster) per node.")
       .def("__init__", [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {

@@ -12,6 +12,7 @@
 #include "arrays.hpp"
 #include "hedgerow/builder.hpp"
 #include "hedgerow/guide.hpp"
+#include "interrupts.hpp"
 
 namespace hedgerow::bindings {
 
@@ -113,7 +114,7 @@ static void bind_builder(nb::module_& m) {
       .def(nb::new_(&make_builder), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("indptr") = nb::none(),
            nb::arg("indices") = nb::none(), nb::arg("seed") = 0, nb::arg("stream") = 0)
       .def("bhc", [](TreeBuilder& b) {
-        nb::gil_scoped_release release;
+        Interruptible work;
         b.grow_greedily();
       }, "Greedy build from scratch.")
       .def("ibhc", [](TreeBuilder& b, const std::string& repair, const std::string& insert, bool balance, std::optional<In<std::int32_t, 1>> order,
@@ -128,16 +129,16 @@ static void bind_builder(nb::module_& m) {
           }
           if (static_cast<int>(rows.size()) != b.likelihood().rows()) throw std::invalid_argument("order must be a permutation of the rows");
         }
-        nb::gil_scoped_release release;
+        Interruptible work;
         b.grow_incrementally(std::move(rows), insert_options(repair, insert, balance), u, hyper);
       }, nb::arg("repair") = "reinsert", nb::arg("insert") = "seq", nb::arg("balance") = true, nb::arg("order") = nb::none(),
          nb::arg("u") = false, nb::arg("hyper") = false, "One incremental pass from scratch, drawing u and the hyper-parameters on the way if asked to.")
       .def("revise", [](TreeBuilder& b, const std::string& repair, bool thorough) {
-        nb::gil_scoped_release release;
+        Interruptible work;
         b.revise({}, insert_options(repair, "seq", true), thorough);
       }, nb::arg("repair") = "reinsert", nb::arg("thorough") = true, "Every row out and in again, or only those that belong elsewhere.")
       .def("join_roots", [](TreeBuilder& b) {
-        nb::gil_scoped_release release;
+        Interruptible work;
         b.join_roots();
       }, "Joins the roots into one tree.")
       .def("resample", &TreeBuilder::resample, nb::arg("u"), nb::arg("hyper"))

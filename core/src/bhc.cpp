@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "hedgerow/patience.hpp"
+
 namespace hedgerow {
 namespace {
 
 constexpr int kKept = 8;
+constexpr int kBreath = 16;  // rows of distances between two looks
 
 class Greedy {
  public:
@@ -97,6 +100,7 @@ class Greedy {
 
   // out_[j] = log d(root at, root j) for positions j < k.
   void distances(int at, int k) {
+    patience_.pause();
     const Ref x = f_.root(at);
     if (static_cast<int>(out_.size()) < padded(f_.roots() + 1)) out_.resize(padded(f_.roots() + 1));
     f_.joint_front(x, k, out_.data());
@@ -124,6 +128,7 @@ class Greedy {
     lists_[at].beyond = limit_;
     bound_[at] = kInf;
     if (f_.adjacency() != nullptr) {
+      patience_.pause();
       for (int other : neighbours(serial_[at])) {
         const int j = position_[other];
         const double d = phi_[at] + phi_[j] - f_.joined_weight(f_.root(at), f_.root(j)) - f_.joint(f_.root(j), f_.root(at));
@@ -209,6 +214,7 @@ class Greedy {
 
   Forest& f_;
   double limit_;
+  Patience patience_{kBreath};
   std::vector<int> position_, serial_;  // of a root by serial number, and back
   std::vector<List> lists_;
   std::vector<double> bound_, phi_;     // by position: no pair of this root is nearer than bound

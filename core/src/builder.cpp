@@ -5,12 +5,15 @@
 #include <numeric>
 #include <utility>
 
+#include "hedgerow/patience.hpp"
+
 namespace hedgerow {
 namespace {
 
 constexpr std::size_t kFirstRevision = 64;
 constexpr std::size_t kFew = 512;  // up to so many rows, all are taken out and in again when their number has doubled
 constexpr int kTypical = 9;
+constexpr int kBreath = 64;  // rows between two looks
 
 std::vector<int> group_sizes(const std::vector<int>& groups, int rows, int T) {
   std::vector<int> sizes(T, 0);
@@ -127,7 +130,9 @@ void TreeBuilder::put_in(const std::vector<int>& order, InsertOptions options, b
   Inserter inserter(forest_, options);
   std::size_t next = kFirstRevision;
   std::vector<int> rows;
+  Patience patience(kBreath);
   for (std::size_t i = 0; i < order.size(); ++i) {
+    patience.pause();
     inserter.insert(~order[i]);
     if (!options.balance || options.top || forest_.adjacency() != nullptr || i + 1 < next) continue;
     finish(inserter, options);
@@ -136,7 +141,10 @@ void TreeBuilder::put_in(const std::vector<int>& order, InsertOptions options, b
     } else {
       forest_.movers(order.data(), i + 1, rows);
     }
-    for (int row : rows) inserter.reinsert(row);
+    for (int row : rows) {
+      patience.pause();
+      inserter.reinsert(row);
+    }
     inserter.part();
     if (u || hyper) resample_so_far(order, i + 1, u, hyper);
     next = 2 * (i + 1);
@@ -167,7 +175,11 @@ void TreeBuilder::revise(std::vector<int> order, InsertOptions options, bool tho
   inserter.number_roots();
   std::vector<int> movers;
   if (!thorough) forest_.movers(order.data(), order.size(), movers);
-  for (int row : thorough ? order : movers) inserter.reinsert(row);
+  Patience patience(kBreath);
+  for (int row : thorough ? order : movers) {
+    patience.pause();
+    inserter.reinsert(row);
+  }
   inserter.part(thorough ? nullptr : &rng_);
   finish(inserter, options);
 }

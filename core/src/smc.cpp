@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "hedgerow/aligned.hpp"
+#include "hedgerow/patience.hpp"
 #include "hedgerow/special.hpp"
 #include "simd.hpp"
 
@@ -115,9 +116,11 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
   AlignedVector<double> w;
   SmcResult result;
   const bool plain = now[0].measure.trivial_q();
+  Patience patience(64);
   for (int i = 0; i < n; ++i) {
     const int row = order[i], t = groups.empty() ? 0 : groups[row];
     for (int p = 0; p < particles; ++p) {
+      patience.pause();
       Particle& particle = now[p];
       Measure& measure = particle.measure;
       const int k = static_cast<int>(particle.sizes.size()), there = measure.group_sizes()[t];

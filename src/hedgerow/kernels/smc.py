@@ -108,10 +108,15 @@ def smc(
     prior = model.prior.to_core(grouping)
     particles, runs, threshold, shuffle = int(particles), int(runs), float(threshold), bool(shuffle)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    halt = _core.Halt()
     with ThreadPoolExecutor(1 if bound.serial else None) as pool:
-        done = list(
-            pool.map(lambda run: _core.smc(bound, prior, groups, particles, threshold, word, run, shuffle), range(runs))
-        )
+        try:
+            done = list(
+                pool.map(lambda run: _core.smc(bound, prior, groups, particles, threshold, word, run, shuffle, halt), range(runs))
+            )
+        except KeyboardInterrupt:
+            halt.ask()
+            raise
     log_evidence = np.array([run["log_evidence"] for run in done])
     total = float(np.logaddexp.reduce(log_evidence))
     share = np.exp(log_evidence - total)

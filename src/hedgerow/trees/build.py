@@ -7,6 +7,7 @@ hyper-parameters resampled in between, and the forest of highest log joint is ke
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -97,6 +98,10 @@ def ibhc(
         As for `bhc`.
     progress : callable, optional
         Called after every pass with its number, the number of passes and its forest.
+
+    Notes
+    -----
+    Ctrl-C is heard at any moment. After the first pass it ends the work with a warning, and the best forest so far is returned.
     """
     owner = "ibhc"
     require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
@@ -107,16 +112,23 @@ def ibhc(
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
     best = _Best(builder)
     count = passes if insert == "seq" else 1
-    for index in range(count):
-        if index == 0 or not balance:
-            tidy = balance and insert == "seq"
-            builder.ibhc(repair, insert, tidy, None, tidy and sampled_u, tidy and sampled)
-        else:
-            builder.revise(repair, False)
-        best.see()
-        if progress is not None:
-            progress(index + 1, count, _forest(builder))
-        builder.resample(sampled_u, sampled)
+    done = 0
+    try:
+        for index in range(count):
+            if index == 0 or not balance:
+                tidy = balance and insert == "seq"
+                builder.ibhc(repair, insert, tidy, None, tidy and sampled_u, tidy and sampled)
+            else:
+                builder.revise(repair, False)
+            best.see()
+            done = index + 1
+            if progress is not None:
+                progress(done, count, _forest(builder))
+            builder.resample(sampled_u, sampled)
+    except KeyboardInterrupt:
+        if done == 0:
+            raise
+        warnings.warn(f"ibhc was interrupted after {done} of {count} passes: this is the best of them.", stacklevel=2)
     return best.forest()
 
 
