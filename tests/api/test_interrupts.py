@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 
 import numpy as np
 import pytest
@@ -67,8 +68,7 @@ def test_a_builder_goes_back_after_a_pass_that_was_cut_short():
     builder.keep()
     thread = interrupt_after(0.2)
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(1000):
-            builder.revise()
+        deque((builder.revise() for _ in range(1000)), maxlen=0)
     thread.join()
     builder.go_back()
     assert builder.log_joint() == pytest.approx(before)
