@@ -56,6 +56,8 @@ COLUMNS: dict[str, tuple[Any, str, str]] = {
     "constant name": (["x"] * N, "left out", "the same in every row"),
     "empty": ([None] * N, "left out", "no entry at all"),
     "dates": (pd.date_range("2020-01-01", periods=N), "left out", "not dates"),
+    "dates as text": ([f"2020-{i % 12 + 1:02d}-{i % 28 + 1:02d} 10:00" for i in range(N)], "left out", "dates: make numbers"),
+    "codes like dates": (["20-1", "20-2", "21-1"] * 20, "Categorical", "names, 3 different ones"),
     "lists": ([[1], [2]] * 30, "left out", "must"),
 }
 

@@ -6,6 +6,7 @@ of one kind are put together. They cannot know what a number means, so they say 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +38,8 @@ LARGEST_MEAN = 30.0
 MOST_CODES = 10
 #: Names are taken for identifiers if more than half of the rows have one of their own, and there are this many.
 MOST_NAMES = 20
+#: How dates are written in files: the year first or last, and what comes after them.
+DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(\D|$)")
 #: A full covariance is proposed up to this many columns, and with this many rows for each of them.
 MOST_CORRELATED = 20
 ROWS_PER_COLUMN = 5
@@ -147,6 +150,8 @@ def _column(column: Column) -> tuple[str, str]:
     if different == 1:
         return LEFT_OUT, "the same in every row"
     if column.names is not None:
+        if all(DATE.match(name) for name in column.names):
+            return LEFT_OUT, "dates: make numbers of them, such as days since a start, to use them"
         if different > MOST_NAMES and different > len(seen) / 2:
             return LEFT_OUT, f"{different} different names in {len(seen)} rows, like identifiers"
         return "Categorical", f"names, {different} different ones"

@@ -51,12 +51,14 @@ def predictive(
     for chain, draw in _positions(draws, max_draws):
         state = {name: trace[chain, draw] for name, trace in draws.traces().items()}
         labels = np.ascontiguousarray(draws.labels[chain, draw])
+        with np.errstate(divide="ignore"):  # a u that is 0 as a float
+            log_u = np.log(np.atleast_1d(state["u"]))
         weights = _core.predictive(
             bound,
             draws.n,
             labels,
             prior,
-            np.log(np.atleast_1d(state["u"])),
+            log_u,
             np.atleast_1d(state["alpha"]),
             float(state["sigma"]),
             float(state["tau"]),
