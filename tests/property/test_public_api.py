@@ -24,7 +24,7 @@ SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=
 positive = st.floats(1e-3, 1e3)
 gammas = st.builds(hr.Gamma, st.floats(0.2, 5), st.floats(0.2, 5))
 betas = st.builds(hr.Beta, st.floats(0.5, 5), st.floats(0.5, 5))
-fractions = st.floats(0.0, 0.95)
+fractions = st.one_of(st.just(0.0), st.floats(1e-12, 0.95))
 priors = st.one_of(
     st.builds(hr.DP, st.one_of(positive, gammas)),
     st.builds(hr.NGG, st.one_of(positive, gammas), st.one_of(fractions, betas), st.one_of(positive, gammas)),
