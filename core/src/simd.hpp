@@ -7,7 +7,7 @@
 
 namespace hedgerow {
 
-inline constexpr int kLanes = 8;
+inline constexpr int kLanes = 8, kTile = 32;
 
 struct Simd {
   const char* name;
@@ -19,10 +19,15 @@ struct Simd {
   void (*gd_predictive)(const double* panel, int blocks, int d, const double* x, const int* observed, int count, double* out);
   // The same when e does not depend on the column: logs of products. Fields as above; c[0] holds the sum of the constants.
   void (*gd_predictive_even)(const double* panel, int blocks, int d, const double* x, double* out);
-  // acc[j] *= Π_{i<count} (beta + cells[j] + i), j < k (k padded to a multiple of 8).
-  void (*rising_product)(const std::int32_t* cells, int k, double beta, int count, double* acc);
-  // out[j] += log(acc[j]); acc[j] = 1.
-  void (*flush_log)(double* acc, int k, double* out);
+  // Counts of a tile of kTile clusters, word by word: out[j] = Σ over cells (word, n) of lnΓ(beta + c_j + n) − lnΓ(beta + c_j), j < lanes
+  // (a multiple of 8). A cell's factors beta + c_j + i have `digits_each` decimal digits at most, and the first may have `digits_cell` zeros
+  // after the point. In 16 bits and in 32.
+  void (*rise_small)(const std::uint16_t* tile, const std::int32_t* cells, int count, int lanes, double beta, double digits_each,
+                     double digits_cell, double* out);
+  void (*rise_large)(const std::int32_t* tile, const std::int32_t* cells, int count, int lanes, double beta, double digits_each,
+                     double digits_cell, double* out);
+  // out[j] += constant − lnΓ(mass[j] + count) + lnΓ(mass[j]), j < k (k padded to a multiple of 8), count whole.
+  void (*subtract_rising)(const double* mass, int k, double count, double constant, double* out);
   // out = Σ_{i<count} panel field list[i].
   void (*field_sums)(const double* panel, int blocks, int fields, const int* list, int count, double* out);
   // Counts x > 0 in the given columns: out = constant + Σ fields of `list` + Σ lnΓ(A + x) − lnΓ(A) − x·q. Fields: A[d], q[d], then
