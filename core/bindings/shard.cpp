@@ -185,7 +185,7 @@ void bind_measure(nb::module_& m) {
         Rng rng(seed);
         const std::vector<int> list = sizes_of(sizes);
         if (u) self.update_u(rng, list, {});
-        if (hyper) self.update_hyper(rng, list, {});
+        if (hyper) self.update_hyper(rng, list, {}, u);
       }, nb::arg("sizes"), nb::arg("seed"), nb::arg("u") = true, nb::arg("hyper") = true)
       .def("first_guess", [](Measure& self, std::uint64_t seed) {
         Rng rng(seed);

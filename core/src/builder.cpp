@@ -60,7 +60,7 @@ void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& size
   std::vector<std::pair<double, Measure>> drawn;
   for (int i = 0; i < draws; ++i) {
     if (u) measure.update_u(rng, sizes, log_q);
-    measure.update_hyper(rng, sizes, log_q);
+    measure.update_hyper(rng, sizes, log_q, u);
     if (i >= draws / 4) drawn.emplace_back(eagerness(measure), measure);
   }
   const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);

@@ -55,7 +55,7 @@ void Chain::step() {
   state.partition.rebuild();
   kernel_->step(state);
   if (update_u) state.measure.update_u(state.rng, state.partition.sizes(), state.partition.log_q());
-  if (update_hyper) state.measure.update_hyper(state.rng, state.partition.sizes(), state.partition.log_q());
+  if (update_hyper) state.measure.update_hyper(state.rng, state.partition.sizes(), state.partition.log_q(), update_u);
 }
 
 void Chain::warm_up(double progress) {

@@ -10,6 +10,7 @@
 
 namespace hedgerow {
 namespace {
+constexpr int kRounds = 4;  // of u and the hyper-parameters in turn: they cost little next to a sweep
 constexpr double kLeast = 1e-300;  // a mass that underflowed to 0 could never grow again
 }
 
@@ -271,7 +272,18 @@ void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vecto
   refresh();
 }
 
-void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) {
+// Each size that clusters have, and how many have it.
+static std::vector<std::pair<int, double>> count_sizes(std::vector<int> sizes) {
+  std::sort(sizes.begin(), sizes.end());
+  std::vector<std::pair<int, double>> out;
+  for (int m : sizes) {
+    if (out.empty() || out.back().first != m) out.emplace_back(m, 0.0);
+    out.back().second += 1.0;
+  }
+  return out;
+}
+
+void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u_too) {
   const double K = static_cast<double>(sizes.size());
   if (prior_.kind == PriorKind::py) {
     if (prior_.theta_law) {
@@ -305,36 +317,51 @@ void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::v
     count[z[c]] += 1.0;
     mass[z[c]] += sizes[c];
   }
+  // α u^σ is known well and neither of the two alone: σ, τ and u are drawn with α integrated out, and α last.
+  auto shared = [&](double sigma, double tau) {  // log ∫ e^(−Σ ψ_r) p(α), less Σ_c (|c|−σ) log(ξ̄+τ)
+    const double log_tau = tau > 0.0 ? std::log(tau) : -kInf;
+    double total = 0.0;
+    for (int r = 0; r < R_; ++r) {
+      const double psi = psi_over_alpha(log_xi_bar_[r], sigma, tau);
+      total -= prior_.alpha_law ? (prior_.alpha_law->a + count[r]) * std::log(prior_.alpha_law->b + psi) : alpha_[r] * psi;
+      total -= (mass[r] - sigma * count[r]) * log_add(log_xi_bar_[r], log_tau);
+    }
+    return total;
+  };
+  const std::vector<std::pair<int, double>> distinct = count_sizes(sizes);
+  const bool plain = T_ == 1 && R_ == 1 && trivial_q_;
+  const int rounds = plain ? kRounds : 1;
+  for (int round = 0; round < rounds; ++round) {
+    if (plain && u_too) {
+      log_xi_[0] = slice_update(rng, log_xi_[0], 1.0, [&](double v) {
+        log_xi_bar_[0] = v;
+        return n_ * v + shared(sigma_, tau_);
+      });
+      log_xi_bar_[0] = log_xi_[0];
+    }
+    if (prior_.sigma_law) {
+      const Law law = *prior_.sigma_law;
+      const double v = slice_update(rng, std::log(sigma_ / (1.0 - sigma_)), 1.0, [&](double x) {
+        const double s = 1.0 / (1.0 + std::exp(-x));
+        if (s < 1e-12 || s > 1.0 - 1e-12) return -kInf;
+        double total = law.a * std::log(s) + law.b * std::log1p(-s) + shared(s, tau_) - K * lgamma(1.0 - s);
+        for (const auto& [m, times] : distinct) total += times * lgamma(m - s);
+        return total;
+      });
+      sigma_ = 1.0 / (1.0 + std::exp(-v));
+    }
+    if (prior_.tau_law) {
+      const Law law = *prior_.tau_law;
+      const double v = slice_update(rng, std::log(tau_), 1.0,
+                                    [&](double x) { return law.a * x - law.b * std::exp(x) + shared(sigma_, std::exp(x)); });
+      tau_ = std::exp(v);
+    }
+  }
   if (prior_.alpha_law) {
     const Law law = *prior_.alpha_law;
     for (int r = 0; r < R_; ++r)
       alpha_[r] = std::max(kLeast, std::exp(rng.log_gamma_variate(law.a + count[r]) -
                                             std::log(law.b + psi_over_alpha(log_xi_bar_[r], sigma_, tau_))));
-  }
-  auto shared = [&](double sigma, double tau) {  // −Σ ψ_r − Σ_c (|c|−σ) log(ξ̄+τ)
-    const double log_tau = tau > 0.0 ? std::log(tau) : -kInf;
-    double total = 0.0;
-    for (int r = 0; r < R_; ++r)
-      total -= alpha_[r] * psi_over_alpha(log_xi_bar_[r], sigma, tau) +
-               (mass[r] - sigma * count[r]) * log_add(log_xi_bar_[r], log_tau);
-    return total;
-  };
-  if (prior_.sigma_law) {
-    const Law law = *prior_.sigma_law;
-    const double v = slice_update(rng, std::log(sigma_ / (1.0 - sigma_)), 1.0, [&](double x) {
-      const double s = 1.0 / (1.0 + std::exp(-x));
-      if (s < 1e-12 || s > 1.0 - 1e-12) return -kInf;
-      double total = law.a * std::log(s) + law.b * std::log1p(-s) + shared(s, tau_) - K * lgamma(1.0 - s);
-      for (int m : sizes) total += lgamma(m - s);
-      return total;
-    });
-    sigma_ = 1.0 / (1.0 + std::exp(-v));
-  }
-  if (prior_.tau_law) {
-    const Law law = *prior_.tau_law;
-    const double v = slice_update(rng, std::log(tau_), 1.0,
-                                  [&](double x) { return law.a * x - law.b * std::exp(x) + shared(sigma_, std::exp(x)); });
-    tau_ = std::exp(v);
   }
   refresh();
 }

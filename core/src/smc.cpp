@@ -185,7 +185,7 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
     }
     for (Particle& particle : now) {
       particle.measure.update_u(rng, particle.sizes, particle.log_q);
-      particle.measure.update_hyper(rng, particle.sizes, particle.log_q);
+      particle.measure.update_hyper(rng, particle.sizes, particle.log_q, true);
     }
   }
   const double log_total = log_sum(log_weight.data(), particles);

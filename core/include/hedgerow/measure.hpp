@@ -85,9 +85,10 @@ class Measure {
   };
   Predictive predictive(int clusters) const;
 
-  // Gibbs updates of (u or ξ), and of the hyper-parameters that have laws. `log_q` holds R values per cluster.
+  // Gibbs updates of (u or ξ), and of the hyper-parameters that have laws, along with u where that mixes better and is allowed.
+  // `log_q` holds R values per cluster.
   void update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q);
-  void update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q);
+  void update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u_too);
   // The basis measure of every cluster, from its conditional.
   std::vector<int> draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
 
