@@ -14,9 +14,10 @@
 namespace hedgerow {
 namespace {
 constexpr int kMoves = 20, kClimbing = 100;  // at most, of draws and of the warm-up
-constexpr double kDoubt = 0.97;    // of all expected moves of a sweep fall to the doubtful rows
+constexpr double kDoubt = 0.93;    // of all expected moves of a sweep fall to the doubtful rows
 constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
 constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
+constexpr double kSingles = 0.1;   // of the rows visited, at most so many such moves
 // Shares of the warm-up: heated sweeps, when their outcome is judged, and the end of cold ones.
 constexpr double kHeated = 0.1, kCooled = 0.42, kJudged = 0.45, kThawed = 0.5;
 constexpr double kCold = 0.1;
@@ -95,22 +96,30 @@ void TreeGuided::adapt(State& state, double progress) {
 
 // Where clusters are many and far apart in evidence (documents), every move that mends one loses hundreds of nats on its way:
 // sweeps at a falling temperature find partitions that neither sweeps nor splits and merges reach. What they find is kept only
-// if it is better. A few cold sweeps then show how high the mode is.
+// if it is better. A few cold sweeps then show how high the mode is; the chain goes on from where it was before them, since a
+// mode's top can be far from where its mass is.
 void TreeGuided::anneal(State& state, double progress) {
   heat_ = 1.0;
-  if (annealing_ == Annealing::none && progress >= kHeated && anneal_) {
+  if (!anneal_) return;
+  if (annealing_ == Annealing::none && progress >= kHeated) {
     hottest_ = progress < kCooled ? gibbs_.heat_that_moves(state, kStirred) : 1.0;
-    annealing_ = hottest_ > 1.0 ? Annealing::begun : Annealing::over;
-    if (annealing_ == Annealing::begun) before_ = state.partition.labels();
+    annealing_ = Annealing::heated;
+    before_ = state.partition.labels();
   }
-  if (annealing_ == Annealing::begun && progress >= kJudged) judge(state);
-  if (annealing_ == Annealing::over && anneal_ && progress >= kJudged && progress < kThawed) heat_ = kCold;
-  if (annealing_ != Annealing::begun) return;
-  heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kHeated));
+  if (annealing_ == Annealing::heated && progress >= kJudged) {
+    offer(state, before_);
+    annealing_ = Annealing::cold;
+    before_ = state.partition.labels();
+  }
+  if (annealing_ == Annealing::cold && progress >= kThawed) end_annealing(state);
+  if (annealing_ == Annealing::heated) heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kHeated));
+  if (annealing_ == Annealing::cold) heat_ = kCold;
 }
 
-void TreeGuided::judge(State& state) {
-  offer(state, before_);
+// The warm-up may be shorter than announced.
+void TreeGuided::end_annealing(State& state) {
+  if (annealing_ == Annealing::heated) offer(state, before_);
+  if (annealing_ == Annealing::cold) state.partition.assign(before_);
   before_.clear();
   annealing_ = Annealing::over;
 }
@@ -125,12 +134,12 @@ int TreeGuided::tuned_moves(const State& state, double visited, double share, do
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
 // a sweep. On small sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
 void TreeGuided::settle(State& state) {
-  if (annealing_ == Annealing::begun) judge(state);  // the warm-up was shorter than announced
+  end_annealing(state);
   const int n = state.partition.rows();
   sort_rows(n);
   const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;
   moves_ = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, visited, 0.15, std::clamp(3000.0 / n, 2.0, 10.0), kMoves);
-  singles_each_ = single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), 0.25 * visited));
+  singles_each_ = single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), kSingles * visited));
   settled_ = true;
 }
 
@@ -206,7 +215,7 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   annealing_ = static_cast<Annealing>(annealing);
   hottest_ = in.reals(1)[0];
   if (!(hottest_ >= 1.0 && hottest_ < kInf)) throw std::invalid_argument("a kernel's memory has a temperature that it cannot have");
-  before_ = in.wholes(annealing_ == Annealing::begun ? n : 0);
+  before_ = in.wholes(annealing_ == Annealing::heated || annealing_ == Annealing::cold ? n : 0);
   check_labels(before_);
   if (watched) {
     watch_.opening = in.reals(n);

@@ -68,7 +68,7 @@ class TreeGuided final : public Kernel {
   // Takes whichever of the two partitions, this one or the state's, has the higher joint density.
   void offer(State& state, const std::vector<int>& labels);
   void anneal(State& state, double progress);
-  void judge(State& state);
+  void end_annealing(State& state);
   // The warm-up is over: what it saw fixes which rows are visited and how many moves are made.
   void settle(State& state);
   static int tuned_moves(const State& state, double visited, double share, double least, double most);
@@ -88,9 +88,9 @@ class TreeGuided final : public Kernel {
   RowWatch watch_;
   std::vector<int> doubtful_, steady_;  // rows visited in every sweep, and in one of a few
   int next_steady_ = 0;
-  enum class Annealing { none, begun, over } annealing_ = Annealing::none;
+  enum class Annealing { none, heated, cold, over } annealing_ = Annealing::none;
   double hottest_ = 1.0, heat_ = 1.0;  // where annealing begins, and now
-  std::vector<int> before_;            // the partition it began from
+  std::vector<int> before_;            // the partition it began from, or that cold sweeps did
 
   Induced induced_;
   std::vector<double> omega_;
