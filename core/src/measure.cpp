@@ -329,15 +329,19 @@ void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::v
     return total;
   };
   const std::vector<std::pair<int, double>> distinct = count_sizes(sizes);
-  const bool plain = T_ == 1 && R_ == 1 && trivial_q_;
-  const int rounds = plain ? kRounds : 1;
-  for (int round = 0; round < rounds; ++round) {
-    if (plain && u_too) {
-      log_xi_[0] = slice_update(rng, log_xi_[0], 1.0, [&](double v) {
-        log_xi_bar_[0] = v;
+  for (int round = 0; round < kRounds; ++round) {
+    if (u_too) {  // all ξ at once, by one factor
+      const std::vector<double> bar = log_xi_bar_;
+      auto shift = [&](double by) {
+        for (int r = 0; r < R_; ++r) log_xi_bar_[r] = bar[r] + by;
+      };
+      const double by = slice_update(rng, 0.0, 1.0, [&](double v) {
+        shift(v);
         return n_ * v + shared(sigma_, tau_);
       });
-      log_xi_bar_[0] = log_xi_[0];
+      shift(by);
+      for (int t = 0; t < T_; ++t)
+        if (n_t_[t] > 0) log_xi_[t] += by;
     }
     if (prior_.sigma_law) {
       const Law law = *prior_.sigma_law;
