@@ -14,13 +14,13 @@
 namespace hedgerow {
 namespace {
 constexpr int kMoves = 20, kClimbing = 100;  // at most, of draws and of the warm-up
-constexpr double kDoubt = 0.93;    // of all expected moves of a sweep fall to the doubtful rows
+constexpr double kDoubt = 0.95;    // of all expected moves of a sweep fall to the doubtful rows
 constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
 constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
 constexpr double kSingles = 0.1;   // of the rows visited, at most so many such moves
 // Shares of the warm-up: heated sweeps, when their outcome is judged, and the end of cold ones.
 constexpr double kHeated = 0.1, kCooled = 0.42, kJudged = 0.45, kThawed = 0.5;
-constexpr double kCold = 0.1;
+constexpr double kCold = 0.1, kColdest = 0.01;
 constexpr double kStirred = 0.4;  // of the rows move in the first heated sweep
 }
 
@@ -113,7 +113,7 @@ void TreeGuided::anneal(State& state, double progress) {
   }
   if (annealing_ == Annealing::cold && progress >= kThawed) end_annealing(state);
   if (annealing_ == Annealing::heated) heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kHeated));
-  if (annealing_ == Annealing::cold) heat_ = kCold;
+  if (annealing_ == Annealing::cold) heat_ = std::max(kColdest, kCold * (1.0 - (progress - kJudged) / (0.8 * (kThawed - kJudged))));
 }
 
 // The warm-up may be shorter than announced.

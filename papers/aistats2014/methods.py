@@ -96,11 +96,12 @@ def _chain(
     model, X = model_of(points), points.X
     bound = model.likelihood.bind(X)
     mover = Chain(model, X, kernel, labels=labels, seed=seed, times=points.times, bound=bound)
-    best, best_labels = -np.inf, np.zeros(len(X), np.int32)
+    best, best_labels = mover.log_joint(), labels
     seen: list[tuple[float, float]] = []
+    late: list[float] = []
     done = 0
     while done < iterations:
-        count = min(10, warmup - done) if done < warmup else min(10, iterations - done)
+        count = 1 if done < warmup else min(10, iterations - done)
         if done < warmup:
             mover.warm_up(count, done, warmup)
             value, found = mover.log_joint(), mover.state()["labels"]
@@ -110,11 +111,13 @@ def _chain(
             value, found = float(block.log_joint[at]), block.labels[at]
         done += count
         seen.append((time.process_time() - before, value))
+        if 2 * done > iterations:
+            late.append(value)
         if value > best:
             best, best_labels = value, found
     spent = time.process_time() - before
-    late = float(np.mean([value for _, value in seen[len(seen) // 2 :]]))
-    return _record(points, best_labels, best, spent, seen, seed) | {"iterations": iterations, "late_log_joint": late}
+    more = {"iterations": iterations, "late_log_joint": float(np.mean(late))}
+    return _record(points, best_labels, best, spent, seen, seed) | more
 
 
 def particles(points: Points, count: int, seed: int) -> Record:

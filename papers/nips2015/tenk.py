@@ -16,8 +16,8 @@ from papers.nips2015.models import tenk_sets
 from papers.nips2015.six import Settings, draw, race, table
 
 SETTINGS: dict[Size, Settings] = {
-    "full": Settings(seeds=3, seconds=10.0, pilot=2.0),
-    "quick": Settings(seeds=1, seconds=4.0, pilot=1.5),
+    "full": Settings(seeds=3, seconds=20.0, pilot=2.0, burn_in=0.5),
+    "quick": Settings(seeds=1, seconds=4.0, pilot=1.5, burn_in=0.5),
     "tiny": Settings(seeds=1, seconds=0.12, pilot=0.05),
 }
 
