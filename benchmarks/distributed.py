@@ -79,7 +79,7 @@ def on_dask(model: hr.Mixture, paths: list[Path], workers: int, iterations: int,
     share = stats["shard_seconds"] / stats["seconds"]
     print(
         f"{workers} workers     {seconds:6.0f} s, {post.draws} iterations from '{init}': log joint {post.log_joint[-1]:,.0f}, "
-        f"{post.n_clusters[-1]} clusters; {stats['seconds'].mean():.2f} s an iteration, "
+        f"{post.n_clusters[-1]} clusters; median {np.median(stats['seconds']):.2f} s an iteration, "
         f"in shards {share.mean():.1%} (least {share.min():.1%})"
     )
     return post
@@ -191,7 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--iterations", type=int, default=60)
-    parser.add_argument("--memory-seconds", type=float, default=240.0)
+    parser.add_argument("--memory-seconds", type=float, default=900.0)
     parser.add_argument("--memory-only", action="store_true")
     parser.add_argument(
         "--folder", type=Path, default=None, help="keep the shards and what was found in memory here, for the next time"
