@@ -198,7 +198,7 @@ def tenk_claims(result: Record) -> list[str]:
             verdict(
                 order[0] == "tgMCMC",
                 f"{name}: of the paper's samplers tgMCMC finds the best log joint: {words}.",
-                f"It stays at {number(cells['tgMCMC']['mean_clusters']['mean'], 0)} clusters where the exact samplers agree on about "
+                f"It stays at {number(cells['tgMCMC']['mean_clusters']['mean'], 0)} clusters where Gibbs has about "
                 f"{number(cells['Gibbs']['mean_clusters']['mean'], 0)}, and from its last state the exact sampler goes to "
                 f"{number(part['exact_from_published']['to_clusters'], 0)}: with many small clusters its merges win over its splits.",
             )

@@ -66,7 +66,7 @@ def race(runs: Runs, key: str, data: Set, likelihood: hr.Likelihood, begin: str,
         rows[method] = summarize(records)
         traces[method] = [record["trace"] for record in records]
     shape = {"rows": n, "columns": int(X.shape[1]), "name": data.name, "authors": data.authors}
-    truth = _truth(runs, key, about, model, data, bound)
+    truth = _truth(runs, key, about, model, data, bound, settings)
     return {"data": shape, "tuning": tuning, "samplers": rows, "traces": traces, "truth": truth, "exact_from_published": onward}
 
 
@@ -103,8 +103,8 @@ def tune(model: hr.Mixture, X: Any, bound: Any, labels: npt.ArrayLike, seconds: 
     return sizes
 
 
-def _truth(runs: Runs, key: str, about: Record, model: hr.Mixture, data: Set, bound: Any) -> Record | None:
-    """Log joint at the true labels, mean over draws of u and the hyper-parameters there."""
+def _truth(runs: Runs, key: str, about: Record, model: hr.Mixture, data: Set, bound: Any, settings: Settings) -> Record | None:
+    """Log joint at the true labels, mean over draws of u and the hyper-parameters there, and where Gibbs goes from them."""
     if data.labels is None:
         return None
 
@@ -117,9 +117,11 @@ def _truth(runs: Runs, key: str, about: Record, model: hr.Mixture, data: Set, bo
             chain.run(10)
             chain.restore(chain.state() | {"labels": labels})
             values.append(chain.log_joint())
-        return {"log_joint": float(np.mean(values[10:])), "clusters": int(labels.max()) + 1}
+        there = run_chain(model, data.X, hr.Gibbs(), labels, 0, settings.seconds, burn_in=settings.burn_in, bound=bound)
+        after = {name: there[name] for name in ("mean_log_joint", "mean_clusters", "max_log_joint")}
+        return {"log_joint": float(np.mean(values[10:])), "clusters": int(labels.max()) + 1, "gibbs": after}
 
-    return runs.get(f"{key}_truth", about, make)
+    return runs.get(f"{key}_truth", about | {"seconds": settings.seconds, "burn_in": settings.burn_in}, make)
 
 
 def table(part: Record, seeds: int, seconds: float) -> str:
@@ -133,7 +135,11 @@ def table(part: Record, seeds: int, seconds: float) -> str:
     data = part["data"]
     words = [f"## {data['name']}, {data['rows']:,} x {data['columns']:,}: {seeds} runs x {seconds} s of CPU, mean (sd)\n"]
     if part["truth"]:
-        words.append(f"At the true labels: log joint {number(part['truth']['log_joint'], 1)}, {part['truth']['clusters']} clusters.\n")
+        truth = part["truth"]
+        words.append(
+            f"At the true labels: log joint {number(truth['log_joint'], 1)}, {truth['clusters']} clusters. From there Gibbs goes to a mean "
+            f"log joint of {number(truth['gibbs']['mean_log_joint'], 1)} and {number(truth['gibbs']['mean_clusters'], 1)} clusters.\n"
+        )
     there = part["exact_from_published"]
     after = (
         f"From the last state of tgMCMC (seed 0: log joint {number(there['from_log_joint'], 1)}, {there['from_clusters']} clusters) "
