@@ -305,11 +305,14 @@ void Inserter::part(Rng* rng) {
   std::vector<std::pair<int, int>> due;  // tag, and where it was seen
   for (int k = 0; k < f_.roots(); ++k)
     if (f_.splittable(f_.root(k))) due.emplace_back(f_.tag(k), k);
-  while (!due.empty()) {
+  // Rows that change sides can bring a tree back to what it was, and an eager prior would have every row alone: a pass parts only so many.
+  std::size_t left = 64 + 4 * due.size();
+  while (!due.empty() && left > 0) {
     const auto [tag, at] = due.back();
     due.pop_back();
     const int k = position(tag, at);
     if (k < 0 || !part_root(k, rng)) continue;
+    --left;
     for (int j = f_.roots() - 2; j < f_.roots(); ++j) due.emplace_back(f_.tag(j), j);
   }
 }
