@@ -137,8 +137,8 @@ def table(part: Record, seeds: int, seconds: float) -> str:
     if part["truth"]:
         truth = part["truth"]
         words.append(
-            f"At the true labels: log joint {number(truth['log_joint'], 1)}, {truth['clusters']} clusters. From there Gibbs goes to a mean "
-            f"log joint of {number(truth['gibbs']['mean_log_joint'], 1)} and {number(truth['gibbs']['mean_clusters'], 1)} clusters.\n"
+            f"At the true labels: log joint {number(truth['log_joint'], 1)}, {truth['clusters']} clusters. From there Gibbs goes to a "
+            f"mean log joint of {number(truth['gibbs']['mean_log_joint'], 1)} and {number(truth['gibbs']['mean_clusters'], 1)} clusters.\n"
         )
     there = part["exact_from_published"]
     after = (
