@@ -136,9 +136,10 @@ def table(part: Record, seeds: int, seconds: float) -> str:
     words = [f"## {data['name']}, {data['rows']:,} x {data['columns']:,}: {seeds} runs x {seconds} s of CPU, mean (sd)\n"]
     if part["truth"]:
         truth = part["truth"]
+        gibbs = truth["gibbs"]
         words.append(
             f"At the true labels: log joint {number(truth['log_joint'], 1)}, {truth['clusters']} clusters. From there Gibbs goes to a "
-            f"mean log joint of {number(truth['gibbs']['mean_log_joint'], 1)} and {number(truth['gibbs']['mean_clusters'], 1)} clusters.\n"
+            f"mean log joint of {number(gibbs['mean_log_joint'], 1)} and {number(gibbs['mean_clusters'], 1)} clusters.\n"
         )
     there = part["exact_from_published"]
     after = (
