@@ -14,7 +14,6 @@ class TileTable {
  public:
   void set_columns(int columns) { columns_ = columns; }
   int capacity() const { return capacity_; }
-  bool wide() const { return wide_; }
 
   void grow(int slots) {
     capacity_ = (slots + kTile - 1) / kTile * kTile;

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.kernels import KERNELS, Gibbs, Kernel, smc
-from hedgerow.likelihoods import Bernoulli, Categorical, GaussianDiagonal, Likelihood, Poisson, Product
+from hedgerow.likelihoods import Bernoulli, Categorical, GaussianDiagonal, Likelihood, Multinomial, Poisson, Product
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, PitmanYor, Prior
 from hedgerow.testing import check_kernel, check_likelihood, exact_posterior, geweke
@@ -134,3 +134,14 @@ class WrongMarginal(Categorical):
 )
 def test_planted_errors_are_found(planted: Likelihood, X: Any) -> None:
     assert not check_likelihood(planted, X, draws=2000).passed
+
+
+# Sums beyond 65,535, where the core's table of counts takes 32 bits instead of 16, and alike enough that no one partition has it all.
+LONG = np.array([[30000, 20, 3], [45000, 31, 2], [20000, 12, 4], [50000, 40, 1], [40000, 9, 9]])
+
+
+@pytest.mark.parametrize("kernel", ["Gibbs", "TreeGuided", "SplitMerge"])
+def test_counts_that_need_more_than_sixteen_bits(kernel: str) -> None:
+    model = Mixture(DP(1.0), Multinomial(0.3))
+    assert np.sort(exact_posterior(model, LONG).probabilities)[-3] > 0.1  # three partitions share it
+    check_kernel(EXAMINEES[kernel], model, LONG).raise_if_failed()
