@@ -556,11 +556,11 @@ void Forest::cluster_sizes(std::vector<int>& sizes, std::vector<double>& q) cons
   }
 }
 
-double Forest::log_joint() {
+double Forest::log_joint(const Measure& measure) {
   std::vector<int> sizes;
   std::vector<double> q;
   cluster_sizes(sizes, q);
-  double total = measure_.log_partition(sizes, q);
+  double total = measure.log_partition(sizes, q);
   for (Ref root : roots_) total += log_like(root);
   return total;
 }

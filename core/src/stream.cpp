@@ -124,20 +124,23 @@ void Stream::gather(const std::vector<int>& order, int begin, int end) {
 }
 
 // Lee & Choi 2014, algorithm 3: the past is fixed, the new rows go in several times in random orders, with u and the
-// hyper-parameters drawn anew in between.
+// hyper-parameters drawn anew in between. All outcomes are compared at the same ones, those drawn after the first: log joints at
+// different u differ by more than partitions do.
 void Stream::insert_best(std::vector<int>& order, int begin, int end) {
   const Moment past = moment(events_.size());
-  Moment best;
-  double highest = -kInf;
+  insert_slice(order, begin, end);
+  if (options_.repeats == 1) return;
+  Moment best = moment(past.first_event);
+  resample(kFewDraws);
+  const Measure common = measure_;
+  double highest = forest_.log_joint(common);
   int found = 0;
-  for (int m = 0; m < options_.repeats; ++m) {
-    if (m > 0) {
-      resample(kFewDraws);
-      go_back(past, false);
-      for (int i = begin; i < end; ++i) std::swap(order[i], order[i + rng_.index(end - i)]);
-    }
+  for (int m = 1; m < options_.repeats; ++m) {
+    if (m > 1) resample(kFewDraws);
+    go_back(past, false);
+    for (int i = begin; i < end; ++i) std::swap(order[i], order[i + rng_.index(end - i)]);
     insert_slice(order, begin, end);
-    const double log_joint = forest_.log_joint();
+    const double log_joint = forest_.log_joint(common);
     if (!(log_joint > highest)) continue;
     highest = log_joint;
     found = m;

@@ -145,7 +145,8 @@ class Forest {
   // Raw label = position of the root; -1 for rows outside.
   void labels(std::vector<int>& out) const;
   void cluster_sizes(std::vector<int>& sizes, std::vector<double>& log_q) const;
-  double log_joint();
+  double log_joint() { return log_joint(measure_); }
+  double log_joint(const Measure& measure);
   // Leaves are numbered by `leaf_id` (row -> id, n of them), summary leaves follow in the order met and are listed.
   ForestArrays arrays(const std::vector<int>& leaf_id, int n, std::vector<int>* summaries = nullptr);
   double mean_depth() const;
