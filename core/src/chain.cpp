@@ -43,6 +43,10 @@ State::State(const Likelihood& likelihood, const Prior& prior, std::vector<int> 
       partition(likelihood, measure, std::move(groups)),
       rng(rng_) {}
 
+double State::log_joint() {
+  return measure.log_partition(partition.sizes(), partition.log_q()) + partition.log_likelihood();
+}
+
 Chain::Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
              const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream)
     : state(*likelihood, prior, std::move(groups), Rng(seed, stream)),
@@ -62,10 +66,6 @@ void Chain::warm_up(double progress) {
   state.partition.rebuild();
   kernel_->adapt(state, progress);
   step();
-}
-
-double Chain::log_joint() {
-  return state.measure.log_partition(state.partition.sizes(), state.partition.log_q()) + state.partition.log_likelihood();
 }
 
 }  // namespace hedgerow

@@ -1,7 +1,6 @@
 // The course of TreeGuided: guides grown, the warm-up's climb, what an iteration does, and what is carried to the next.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -18,10 +17,6 @@ constexpr double kDoubt = 0.95;    // of all expected moves of a sweep fall to t
 constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
 constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
 constexpr double kSingles = 0.1;   // of the rows visited, at most so many such moves
-// Shares of the warm-up: heated sweeps, when their outcome is judged, and the end of cold ones.
-constexpr double kHeated = 0.1, kCooled = 0.42, kJudged = 0.45, kThawed = 0.5;
-constexpr double kCold = 0.1, kColdest = 0.01;
-constexpr double kStirred = 0.4;  // of the rows move in the first heated sweep
 }
 
 // Hyper-parameters that have not been drawn yet may keep thousands of rows alone, and joining those takes forever: the first
@@ -72,16 +67,15 @@ void TreeGuided::grow(State& state, int count) {
 }
 
 void TreeGuided::offer(State& state, const std::vector<int>& labels) {
-  auto log_joint = [&state] { return state.measure.log_partition(state.partition.sizes(), state.partition.log_q()) + state.partition.log_likelihood(); };
   const std::vector<int> own = state.partition.labels();
-  const double before = log_joint();
+  const double before = state.log_joint();
   state.partition.assign(labels);
-  if (log_joint() < before) state.partition.assign(own);
+  if (state.log_joint() < before) state.partition.assign(own);
 }
 
 // One guide is enough to climb with; all of them are grown once the hyper-parameters, if any are drawn, have had time to settle.
 void TreeGuided::adapt(State& state, double progress) {
-  constexpr double kAgain[] = {0.0, 0.1, kThawed};  // shares of the warm-up
+  constexpr double kAgain[] = {0.0, 0.1, 0.5};  // shares of the warm-up
   constexpr int kTimes = 3;
   warming_ = true;
   settled_ = false;
@@ -91,37 +85,7 @@ void TreeGuided::adapt(State& state, double progress) {
     const int wanted = growths_ == 1 || (growths_ < kTimes && !state.measure.has_laws()) ? 1 : grown_;
     grow(state, wanted - static_cast<int>(guides_.size()));
   }
-  anneal(state, progress);
-}
-
-// Where clusters are many and far apart in evidence (documents), every move that mends one loses hundreds of nats on its way:
-// sweeps at a falling temperature find partitions that neither sweeps nor splits and merges reach. What they find is kept only
-// if it is better. A few cold sweeps then show how high the mode is; the chain goes on from where it was before them, since a
-// mode's top can be far from where its mass is.
-void TreeGuided::anneal(State& state, double progress) {
-  heat_ = 1.0;
-  if (!anneal_) return;
-  if (annealing_ == Annealing::none && progress >= kHeated) {
-    hottest_ = progress < kCooled ? gibbs_.heat_that_moves(state, kStirred) : 1.0;
-    annealing_ = Annealing::heated;
-    before_ = state.partition.labels();
-  }
-  if (annealing_ == Annealing::heated && progress >= kJudged) {
-    offer(state, before_);
-    annealing_ = Annealing::cold;
-    before_ = state.partition.labels();
-  }
-  if (annealing_ == Annealing::cold && progress >= kThawed) end_annealing(state);
-  if (annealing_ == Annealing::heated) heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kHeated));
-  if (annealing_ == Annealing::cold) heat_ = std::max(kColdest, kCold * (1.0 - (progress - kJudged) / (0.8 * (kThawed - kJudged))));
-}
-
-// The warm-up may be shorter than announced.
-void TreeGuided::end_annealing(State& state) {
-  if (annealing_ == Annealing::heated) offer(state, before_);
-  if (annealing_ == Annealing::cold) state.partition.assign(before_);
-  before_.clear();
-  annealing_ = Annealing::over;
+  if (anneal_) annealing_.follow(state, gibbs_, progress);
 }
 
 // So many global moves that they cost this share of a sweep over `visited` rows, in evaluations (one of a block against two
@@ -134,7 +98,7 @@ int TreeGuided::tuned_moves(const State& state, double visited, double share, do
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
 // a sweep. On small sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
 void TreeGuided::settle(State& state) {
-  end_annealing(state);
+  annealing_.end(state);
   const int n = state.partition.rows();
   sort_rows(n);
   const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;
@@ -174,9 +138,7 @@ void TreeGuided::sweep(State& state) {
 
 void TreeGuided::save(Carried& out) const {
   out.whole.insert(out.whole.end(), {settled_, moves_, singles_each_, next_steady_, watch_.sweeps, !watch_.empty()});
-  out.whole.push_back(static_cast<int>(annealing_));
-  out.real.push_back(hottest_);
-  out.whole.insert(out.whole.end(), before_.begin(), before_.end());
+  annealing_.save(out);
   out.real.insert(out.real.end(), watch_.opening.begin(), watch_.opening.end());
   out.real.insert(out.real.end(), watch_.moving.begin(), watch_.moving.end());
   if (grown_ == 0) return;
@@ -186,16 +148,6 @@ void TreeGuided::save(Carried& out) const {
     for (const std::vector<int>* side : {&guide->tree.left, &guide->tree.right}) out.whole.insert(out.whole.end(), side->begin() + n, side->end());
     out.real.insert(out.real.end(), guide->split_probability.begin() + n, guide->split_probability.end());
   }
-}
-
-// Labels are 0..K-1, each used.
-static void check_labels(const std::vector<int>& labels) {
-  std::vector<char> used(labels.size(), 0);
-  for (int c : labels) {
-    if (c < 0 || c >= static_cast<int>(labels.size())) throw std::invalid_argument("a kernel's memory has labels out of range");
-    used[c] = 1;
-  }
-  if (!std::is_sorted(used.begin(), used.end(), std::greater<>())) throw std::invalid_argument("a kernel's memory has labels that skip a number");
 }
 
 void TreeGuided::load(State& state, CarriedReader& in) {
@@ -210,13 +162,7 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   watch_ = {};
   watch_.sweeps = in.whole();
   const bool watched = in.whole() != 0;
-  const int annealing = in.whole();
-  if (annealing < 0 || annealing > static_cast<int>(Annealing::over)) throw std::invalid_argument("a kernel's memory has a stage of annealing that does not exist");
-  annealing_ = static_cast<Annealing>(annealing);
-  hottest_ = in.reals(1)[0];
-  if (!(hottest_ >= 1.0 && hottest_ < kInf)) throw std::invalid_argument("a kernel's memory has a temperature that it cannot have");
-  before_ = in.wholes(annealing_ == Annealing::heated || annealing_ == Annealing::cold ? n : 0);
-  check_labels(before_);
+  annealing_.load(in, static_cast<int>(n));
   if (watched) {
     watch_.opening = in.reals(n);
     watch_.moving = in.reals(n);
@@ -271,7 +217,7 @@ void TreeGuided::step(State& state) {
   if (guides_.empty() && state.partition.rows() > 1) grow(state, grown_);
   const int n = state.partition.rows();
   if (!warming_ && !settled_) settle(state);
-  const bool exact = !warming_ || heat_ == 1.0;
+  const bool exact = !warming_ || annealing_.heat() == 1.0;
   const int moves = !exact ? 0 : settled_ ? moves_ : global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, kMoves, kClimbing);
   if (n > 1)
     for (int g = 0; g < moves; ++g) global_move(state);
@@ -279,7 +225,7 @@ void TreeGuided::step(State& state) {
   singles_.births = singles_.deaths = 0;
   if (warming_ && static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
   gibbs_.watch(warming_ && exact ? &watch_ : nullptr);
-  gibbs_.set_heat(exact ? 1.0 : heat_, before_.empty() ? n : 20 + 3 * (1 + *std::max_element(before_.begin(), before_.end())) / 2);
+  gibbs_.set_heat(exact ? 1.0 : annealing_.heat(), annealing_.most_clusters(n));
   if (settled_ && n > 1) singles_.step(state, gibbs_, singles_each_);
   if (!exact || sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) sweep(state);
   warming_ = false;

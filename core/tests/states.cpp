@@ -95,13 +95,29 @@ void kernels_go_on() {
   const std::vector<double> x = rows(60, 2, 1);
   const std::shared_ptr<const Likelihood> likelihood = wishart(x, 2);
   for (int which = 0; which < 7; ++which) {
+    bool same = true;
+    std::vector<Carried> memories;
+    for (int until = 1; until < 60; until += 2) {  // put down within the warm-up, at every stage of annealing
+      Chain first = chain(likelihood, which), second = chain(likelihood, which);
+      for (int i = 0; i < until; ++i) first.warm_up(i / 60.0);
+      Carried carried;
+      first.kernel().save(carried);
+      put_back(second, first, carried);
+      memories.push_back(carried);
+      for (int i = until; i < until + 3; ++i)
+        for (Chain* c : {&first, &second}) c->warm_up(i / 60.0);
+      for (Chain* c : {&first, &second}) c->step();
+      same = same && first.state.partition.labels() == second.state.partition.labels() && first.log_joint() == second.log_joint();
+    }
+    expect(same, "kernel " + std::to_string(which) + " goes on where it was put down in its warm-up", which);
+
     Chain first = chain(likelihood, which), second = chain(likelihood, which);
     for (int i = 0; i < 12; ++i) first.warm_up(i / 12.0);
     for (int i = 0; i < 5; ++i) first.step();
     Carried carried;
     first.kernel().save(carried);
     put_back(second, first, carried);
-    bool same = true;
+    same = true;
     for (int i = 0; i < 10; ++i) {
       first.step();
       second.step();
@@ -114,7 +130,7 @@ void kernels_go_on() {
     int refused = 0;
     const int trials = carried.whole.empty() ? 0 : 150;
     for (int t = 0; t < trials; ++t) {
-      Carried other = carried;
+      Carried other = t % 2 ? carried : memories[t % memories.size()];
       const int at = rng.index(static_cast<int>(other.whole.size()));
       const int values[] = {-1, 0, 1, 2, 59, 60, 61, 119, 2147483647, -2147483647 - 1};
       if (t % 5 == 0) other.whole.resize(at);
@@ -123,6 +139,7 @@ void kernels_go_on() {
       Chain third = chain(likelihood, which);
       try {
         put_back(third, first, other);
+        if (t % 2 == 0) third.warm_up(t / 150.0);
         third.step();
       } catch (const std::invalid_argument&) {
         ++refused;

@@ -15,6 +15,7 @@ namespace hedgerow {
 // The least the next step needs.
 struct State {
   State(const Likelihood& likelihood, const Prior& prior, std::vector<int> groups, Rng rng);
+  double log_joint();  // of the data, the partition and u; the laws of hyper-parameters left out
   Measure measure;
   Partition partition;
   Rng rng;
@@ -86,7 +87,7 @@ class Chain {
 
   void step();
   void warm_up(double progress);  // an iteration that may adapt
-  double log_joint();
+  double log_joint() { return state.log_joint(); }
 
   State state;
   bool update_u = true, update_hyper = true;

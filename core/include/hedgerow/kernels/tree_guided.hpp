@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "hedgerow/guide.hpp"
+#include "hedgerow/kernels/annealing.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
 #include "hedgerow/kernels/sides.hpp"
 #include "hedgerow/kernels/singles.hpp"
@@ -67,8 +68,6 @@ class TreeGuided final : public Kernel {
   void grow(State& state, int count);
   // Takes whichever of the two partitions, this one or the state's, has the higher joint density.
   void offer(State& state, const std::vector<int>& labels);
-  void anneal(State& state, double progress);
-  void end_annealing(State& state);
   // The warm-up is over: what it saw fixes which rows are visited and how many moves are made.
   void settle(State& state);
   static int tuned_moves(const State& state, double visited, double share, double least, double most);
@@ -88,9 +87,7 @@ class TreeGuided final : public Kernel {
   RowWatch watch_;
   std::vector<int> doubtful_, steady_;  // rows visited in every sweep, and in one of a few
   int next_steady_ = 0;
-  enum class Annealing { none, heated, cold, over } annealing_ = Annealing::none;
-  double hottest_ = 1.0, heat_ = 1.0;  // where annealing begins, and now
-  std::vector<int> before_;            // the partition it began from, or that cold sweeps did
+  Annealing annealing_;
 
   Induced induced_;
   std::vector<double> omega_;
