@@ -34,8 +34,8 @@ class Settings:
     smc_runs: int = 5
     particles: int = 100
     tree_runs: int = 5
-    tree_iterations: int = 500
-    tree_warmup: int = 200
+    tree_iterations: int = 1000
+    tree_warmup: int = 400
     online_runs: int = 5
     data_seed: int = 3
 

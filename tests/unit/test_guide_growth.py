@@ -74,6 +74,26 @@ def test_the_warm_up_takes_the_partition_of_the_first_pass_if_it_is_better():
     assert best.log_joint() >= truth
 
 
+def test_a_warm_up_sees_the_top_of_the_mode_it_started_in():
+    """At T = 1 most rows of overlapping clusters lie elsewhere than at the top, so a chain that only draws leaves a good start."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 2)) + np.repeat(rng.normal(size=(12, 2), scale=3.0), 100, axis=0)
+    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart())
+    start = max((hr.ibhc(model, X, passes=5, seed=seed) for seed in range(5)), key=lambda forest: model.log_joint(X, forest.labels))
+
+    def highest(anneal: bool) -> float:
+        chain = Chain(model, X, hr.TreeGuided(anneal=anneal), labels=start.labels, seed=1)
+        seen = []
+        for i in range(200):
+            chain.warm_up(1, i, 200)
+            seen.append(chain.log_joint())
+        return max(seen)
+
+    reached = model.log_joint(X, start.labels)
+    assert highest(False) < reached - 20.0
+    assert highest(True) > reached - 1e-6
+
+
 def test_a_warm_up_that_ends_while_hot_goes_back():
     X = hr.data.ring13(n=260, seed=0).X
     model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart())
