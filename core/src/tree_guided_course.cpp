@@ -38,6 +38,7 @@ std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first, std::v
   Forest forest(state.partition.likelihood(), measure, std::move(groups));
   Inserter inserter(forest, {});
   for (int row : order) inserter.insert(~row);
+  bhc(forest, false);
   if (roots) forest.labels(*roots);
   bhc(forest, true);
   std::vector<int> identity(n);

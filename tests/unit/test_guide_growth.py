@@ -74,6 +74,16 @@ def test_the_warm_up_takes_the_partition_of_the_first_pass_if_it_is_better():
     assert best.log_joint() >= truth
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_pass_leaves_one_blob_in_one_piece(seed):
+    """Left in pieces, they overlap and stay: any two of them make a worse cluster, and thousands of rows pass between them."""
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    model = hr.Mixture(hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 2), 1.0), hr.GaussianWishart()).resolve(X)
+    chain = Chain(model, X, hr.TreeGuided(sweep_rate=0.0, global_moves=0), labels=np.arange(len(X)) % 20, seed=seed)
+    chain.warm_up(1, 0, 100)
+    assert chain.state()["labels"].max() == 0
+
+
 def test_a_warm_up_sees_the_top_of_the_mode_it_started_in():
     """At T = 1 most rows of overlapping clusters lie elsewhere than at the top, so a chain that only draws leaves a good start."""
     rng = np.random.default_rng(0)
