@@ -10,10 +10,11 @@
 namespace hedgerow {
 namespace {
 // Shares of the warm-up at which the stages begin, and at which heat has fallen to 1.
-constexpr double kBegins[] = {0.0, 0.0, 0.1, 0.12, 0.14, 0.45, 0.47, 0.5};
+constexpr double kBegins[] = {0.0, 0.0, 0.1, 0.12, 0.14, 0.45, 0.47, 0.5, 0.6};
 constexpr double kCooled = 0.42;
 constexpr double kCold = 0.1, kColdest = 0.01, kCooling = 0.8;  // from, to, and the share of a stage it takes
 constexpr double kStirred = 0.4;                                // of the rows move in the first heated sweep
+constexpr int kDraws = 20;                                      // of hyper-parameters, to suit another partition
 
 // Labels are 0..K-1, each used.
 void check_labels(const std::vector<int>& labels) {
@@ -27,10 +28,7 @@ void check_labels(const std::vector<int>& labels) {
 }  // namespace
 
 void Annealing::follow(State& state, Gibbs& gibbs, double progress) {
-  while (stage_ < over && progress >= kBegins[stage_ + 1]) {
-    enter(state, static_cast<Stage>(stage_ + 1));
-    if (stage_ == heated) hottest_ = progress < kCooled ? gibbs.heat_that_moves(state, kStirred) : 1.0;
-  }
+  while (stage_ < over && progress >= kBegins[stage_ + 1]) enter(state, gibbs, static_cast<Stage>(stage_ + 1), progress < kCooled);
   heat_ = 1.0;
   if (stage_ == heated) heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kBegins[heated]));
   if (stage_ == top_of_best) heat_ = kColdest;
@@ -40,70 +38,90 @@ void Annealing::follow(State& state, Gibbs& gibbs, double progress) {
   }
 }
 
-void Annealing::end(State& state) {
-  while (stage_ != unseen && stage_ != over) enter(state, static_cast<Stage>(stage_ + 1));
+// What is still hot is dropped, what has cooled is judged as it is.
+void Annealing::end(State& state, Gibbs& gibbs) {
+  if (stage_ > climbing && stage_ <= heated) state.partition.assign(kept_);
+  if (stage_ == top_of_heated || stage_ == top_of_best) state.partition.assign(found_);
+  if (stage_ > heated && stage_ < over) keep_heavier(state, gibbs);
+  for (std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) labels->clear();
+  stage_ = over;
   heat_ = 1.0;
 }
 
-void Annealing::enter(State& state, Stage stage) {
-  if (looks_for_top(stage_)) end_trial(state);
+void Annealing::enter(State& state, Gibbs& gibbs, Stage stage, bool hot) {
+  if (looks_for_top(stage_)) see_top(state);
   stage_ = stage;
   switch (stage) {
     case unseen:
       break;
     case climbing:
-      waiting_ = state.partition.labels();
+      start_ = state.partition.labels();
       break;
     case top_of_start:
-      begin_trial(state, std::exchange(waiting_, state.partition.labels()));
+      kept_ = state.partition.labels();
+      state.partition.assign(std::exchange(start_, {}));
       break;
     case top_of_climbed:
-      begin_trial(state, std::exchange(waiting_, {}));
+      state.partition.assign(kept_);
       break;
     case heated:
-    case over:
-      state.partition.assign(best_);
+      state.partition.assign(kept_);
+      hottest_ = hot ? gibbs.heat_that_moves(state, kStirred) : 1.0;
       break;
     case top_of_heated:
-      tried_ = state.partition.labels();
+      found_ = state.partition.labels();
       break;
     case top_of_best:
-      state.partition.assign(top_);
+      state.partition.assign(std::exchange(top_, {}));
+      break;
+    case relaxing:
+      state.partition.assign(std::exchange(found_, {}));
+      break;
+    case over:
+      keep_heavier(state, gibbs);
       break;
   }
-  if (stage == over) best_.clear(), top_.clear();
 }
 
-void Annealing::begin_trial(State& state, std::vector<int> labels) {
-  tried_ = std::move(labels);
-  state.partition.assign(tried_);
-}
-
-// Both tops at the same hyper-parameters: as these change from one trial to the next, so do log joints.
-void Annealing::end_trial(State& state) {
+// Both tops at the same hyper-parameters: as these change from one to the next, so do log joints.
+void Annealing::see_top(State& state) {
   std::vector<int> found = state.partition.labels();
-  bool better = top_.empty();
-  if (!better) {
-    const double height = state.log_joint();
+  const double height = state.log_joint();
+  if (!top_.empty()) {
     state.partition.assign(top_);
-    better = height > state.log_joint();
+    if (height <= state.log_joint()) return;
   }
-  if (better) {
-    best_ = std::move(tried_);
-    top_ = std::move(found);
+  top_ = std::move(found);
+}
+
+// At the hyper-parameters that suit either of the two: they differ, and each suits its own better.
+void Annealing::keep_heavier(State& state, Gibbs& gibbs) {
+  const std::vector<int> found = state.partition.labels(), kept = std::exchange(kept_, {});
+  const Measure drawn = state.measure;
+  auto heavier = [&] {
+    state.partition.assign(found);
+    const double mass = gibbs.log_mass(state);
+    state.partition.assign(kept);
+    return mass - gibbs.log_mass(state);
+  };
+  double by = heavier();
+  for (int i = 0; i < kDraws; ++i) {
+    state.measure.update_u(state.rng, state.partition.sizes(), state.partition.log_q());
+    state.measure.update_hyper(state.rng, state.partition.sizes(), state.partition.log_q(), true);
   }
-  tried_.clear();
+  by += heavier();
+  state.measure = drawn;
+  if (by > 0.0) state.partition.assign(found);
 }
 
 int Annealing::most_clusters(int rows) const {
-  const std::vector<int>& from = best_.empty() ? tried_ : best_;
-  return from.empty() ? rows : 20 + 3 * (1 + *std::max_element(from.begin(), from.end())) / 2;
+  return kept_.empty() ? rows : 20 + 3 * (1 + *std::max_element(kept_.begin(), kept_.end())) / 2;
 }
 
 void Annealing::save(Carried& out) const {
   out.real.push_back(hottest_);
   out.whole.push_back(stage_);
-  for (const std::vector<int>* labels : {&waiting_, &tried_, &best_, &top_}) {
+  for (const std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) {
     out.whole.push_back(labels->empty() ? 0 : 1);
     out.whole.insert(out.whole.end(), labels->begin(), labels->end());
   }
@@ -115,13 +133,14 @@ void Annealing::load(CarriedReader& in, int rows) {
   const int stage = in.whole();
   if (stage < unseen || stage > over) throw std::invalid_argument("a kernel's memory has a stage of annealing that does not exist");
   stage_ = static_cast<Stage>(stage);
-  for (std::vector<int>* labels : {&waiting_, &tried_, &best_, &top_}) {
+  for (std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) {
     const int there = in.whole();
     *labels = in.wholes(there == 1 ? static_cast<std::size_t>(rows) : 0);
     check_labels(*labels);
   }
-  const bool waits = stage_ == climbing || stage_ == top_of_start, best = stage_ > top_of_start && stage_ != over;
-  const bool all = waiting_.empty() != waits && tried_.empty() != looks_for_top(stage_) && best_.empty() != best && top_.empty() != best;
+  const bool kept = stage_ > climbing && stage_ < over, found = stage_ == top_of_heated || stage_ == top_of_best;
+  const bool top = stage_ > top_of_start && stage_ < top_of_best;
+  const bool all = start_.empty() == (stage_ != climbing) && kept_.empty() != kept && found_.empty() != found && top_.empty() != top;
   if (!all) throw std::invalid_argument("a kernel's memory has partitions that do not belong to its stage of annealing");
 }
 

@@ -109,6 +109,19 @@ const double* Gibbs::score(State& state, int row) {
   return w;
 }
 
+double Gibbs::log_mass(State& state) {
+  const Partition& partition = state.partition;
+  const int n = partition.rows(), k = partition.clusters();
+  begin(state);
+  double total = state.log_joint();
+  for (int row = 0; row < n; ++row) {
+    const double* w = log_score(state, row);
+    const int own = partition.label(row);
+    total += log_sum(w, k + 1) - w[partition.size(own) == 1 ? k : own];
+  }
+  return total;
+}
+
 // Bisection on a log scale over a sample of rows: the share that moves grows with the heat.
 double Gibbs::heat_that_moves(State& state, double share) {
   constexpr int kSample = 200, kSteps = 30;

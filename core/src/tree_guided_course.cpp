@@ -99,7 +99,7 @@ int TreeGuided::tuned_moves(const State& state, double visited, double share, do
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
 // a sweep. On small sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
 void TreeGuided::settle(State& state) {
-  annealing_.end(state);
+  annealing_.end(state, gibbs_);
   const int n = state.partition.rows();
   sort_rows(n);
   const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;

@@ -149,6 +149,22 @@ void kernels_go_on() {
   }
 }
 
+// Rows of one blob tossed into two clusters: each such partition is far less likely than one cluster, all of them together are not.
+void mass_counts_partitions() {
+  Rng rng(3);
+  std::vector<double> x(2 * 1000);
+  for (double& v : x) v = rng.normal();
+  const std::shared_ptr<const Likelihood> likelihood = wishart(x, 2);
+  Chain one = chain(likelihood, 0), two = chain(likelihood, 0);
+  std::vector<int> tossed(1000);
+  for (int i = 0; i < 1000; ++i) tossed[i] = i < 2 ? i : rng.index(2);
+  two.state.partition.assign(tossed);
+  Gibbs gibbs;
+  const double height = one.log_joint() - two.log_joint(), mass = gibbs.log_mass(one.state) - gibbs.log_mass(two.state);
+  expect(height > 600.0, "a blob in two is far below it in one", height);
+  expect(std::abs(mass) < 30.0, "and has about as much mass", mass);
+}
+
 // ---- streams
 
 struct Fed {
@@ -292,6 +308,7 @@ void hostile_counts() {
 
 int states_tests() {
   kernels_go_on();
+  mass_counts_partitions();
   streams_go_on(true);
   streams_go_on(false);
   hostile_streams(0, 3);

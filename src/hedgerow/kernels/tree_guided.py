@@ -49,8 +49,8 @@ class TreeGuided(Kernel):
         Probability that an iteration ends with a Gibbs sweep. After the warm-up a sweep visits the rows that are likely to move,
         as seen then, and a quarter of the others, in turn; without a warm-up it visits all.
     anneal : bool
-        Let sweeps from a tenth to half of the warm-up run at a falling temperature, and go on from what they find if its mode is
-        higher.
+        Let sweeps from a tenth to half of the warm-up run at a falling temperature, and go on from what they find if its mode has more
+        mass.
     guide : array-like or list of them, optional
         Your own guide trees instead, as SciPy linkage matrices of shape (n - 1, 4).
     """

@@ -40,6 +40,9 @@ class Gibbs final : public Kernel {
   void set_heat(double heat, int most_clusters) { inverse_heat_ = 1.0 / heat, most_clusters_ = most_clusters; }
   // The heat, 1 or more, at which a sweep would move about this share of the rows.
   double heat_that_moves(State& state, double share);
+  // log p(x, c) − Σ_i log p(c_i | the rest): about the log mass of the mode that the partition is a draw of. The sum is what a mode
+  // of many like partitions has over its log joint; a row in doubt between two clusters counts log 2.
+  double log_mass(State& state);
 
  private:
   double* log_score(State& state, int row);
