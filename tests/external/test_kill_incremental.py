@@ -28,6 +28,7 @@ SCRIPT = textwrap.dedent("""
     for batch in batches[done:]:
         online.partial_fit(batch)
         online.save(path)
+        print("saved", flush=True)
 """)
 
 
@@ -58,8 +59,10 @@ def kill_and_restart(source: Path, whole: hr.IncrementalBHC, seed: int, place: P
         done = int(process.stdout.readline())
         assert done >= seen, "a saved batch was lost"
         seen = done
-        if attempt < kills:
-            time.sleep(chance.uniform(0, 0.4))
+        if attempt < kills:  # after some batches and a moment, so that there are always some left
+            for _ in range(chance.randrange(1 + (BATCHES - done) // 2)):
+                process.stdout.readline()
+            time.sleep(chance.uniform(0, 0.01))
             process.send_signal(signal.SIGKILL)
         process.communicate(timeout=120)
         assert process.returncode in ((-signal.SIGKILL, 0) if attempt < kills else (0,))
