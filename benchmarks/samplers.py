@@ -1,15 +1,17 @@
 """Samplers against each other: time to the best mode, agreement of chains from scattered starts, effective draws per second.
 
 python -m benchmarks samplers            all tables (several minutes)
-python -m benchmarks.samplers toy|tenk|agree|corpus|ess [seconds]   one of them
+python -m benchmarks.samplers toy|tenk|agree|shapes|corpus|ess [seconds]   one of them
 """
 
 from __future__ import annotations
 
 import sys
 import time
+import warnings
 
 import numpy as np
+from sklearn.datasets import make_circles, make_moons
 
 import hedgerow as hr
 from benchmarks import sets
@@ -107,6 +109,30 @@ def agree(seconds: float = 60.0) -> None:
         print(f"{label:22s} log joint {rhat(a):6.3f}  clusters {rhat(b):6.3f}  mean log joint {a.mean():,.1f}  draws {shortest}")
 
 
+def shapes(draws: float = 1000) -> None:
+    """Where clusters have no Gaussian's shape there are many modes: R-hat of four chains, half as many iterations of warm-up."""
+    rng = np.random.default_rng(1)
+    sets_of = {
+        "two moons": make_moons(3000, noise=0.1, random_state=0)[0],
+        "two rings": make_circles(3000, noise=0.08, factor=0.5, random_state=0)[0],
+        "uniform": rng.uniform(size=(4000, 2)),
+        "Student t, 3": rng.standard_t(3, size=(5000, 3)),
+        "exponential": rng.exponential(size=(4000, 2)),
+        "one blob": rng.normal(size=(20_000, 3)),
+    }
+    kernels = {"TreeGuided": hr.TreeGuided(), "TreeGuided, no heat": hr.TreeGuided(anneal=False), "Gibbs": hr.Gibbs()}
+    print(f"\nR-hat of four chains of {draws:,.0f} draws: log joint, clusters")
+    for name, X in sets_of.items():
+        print(f"{name:14s} {X.shape[0]:6,} x {X.shape[1]}", end="")
+        for label, kernel in kernels.items():
+            model = hr.Mixture(hr.DP(hr.Gamma(1.0, 1.0)), hr.GaussianWishart())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                post = hr.sample(model, X, kernel=kernel, draws=int(draws), warmup=int(draws) // 2, chains=4, seed=0, progress=False)
+            print(f"   {label} {rhat(post.log_joint):5.3f} {rhat(post.n_clusters.astype(float)):5.3f}", end="", flush=True)
+        print()
+
+
 def draws_per_second(
     title: str, model: hr.Mixture, X, kernels: dict[str, hr.Kernel], labels, seconds: float, warm: float = 0.2
 ) -> None:
@@ -154,7 +180,7 @@ def corpus(seconds: float = 120.0) -> None:
     draws_per_second(f"{name} from one incremental pass", model, X, kernels, start, seconds, warm=0.5)
 
 
-TABLES = {"toy": toy, "tenk": tenk, "agree": agree, "ess": ess, "corpus": corpus}
+TABLES = {"toy": toy, "tenk": tenk, "agree": agree, "shapes": shapes, "ess": ess, "corpus": corpus}
 
 
 def main() -> None:
