@@ -31,7 +31,8 @@ published sampler (`hr.TreeGuidedPublished`), `TreeGuided` the exact one of this
 decided by the numbers; where something differs the reason follows.
 
 The best log joint of a run is taken over all of it, burn-in included. That of TreeGuided is often seen in its warm-up, which anneals
-and ends with cold sweeps: a search, not draws. Its means and effective draws come from exact draws alone.
+and looks for the tops of modes with cold sweeps: a search, not draws. In the figures its log joint plunges while sweeps are heated.
+Its means and effective draws come from exact draws alone.
 
 The printed tables of NIPS 2015 are not in the copies of the paper at hand, so its text and the authors' own logged runs of the toy set
 stand in for them. For AISTATS 2014 there are Table 1 and the curves and points read out of its figures.

@@ -75,4 +75,4 @@ def _traces(ax: Any, part: Record) -> None:
     ax.set_xlabel("CPU seconds")
     ax.set_title("log joint")
     ax.tick_params(labelsize=7)
-    ax.legend(frameon=False, fontsize=7, loc="best")
+    ax.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=7, loc="best")
