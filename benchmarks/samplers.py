@@ -1,7 +1,7 @@
 """Samplers against each other: time to the best mode, agreement of chains from scattered starts, effective draws per second.
 
 python -m benchmarks samplers            all tables (several minutes)
-python -m benchmarks.samplers toy|tenk|agree|shapes|corpus|ess [seconds]   one of them
+python -m benchmarks.samplers toy|tenk|agree|corpus|ess [seconds], or shapes [draws]   one of them
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def _leads(cells: Mapping[str, Record], column: str) -> list[tuple[float, float]
 
 
 def _doubt(cells: Mapping[str, Record], column: str) -> str:
-    """What must be added where the lead is small beside the spread over runs."""
-    words = " The lead over the next is within two standard errors: a tie, as far as so few runs can tell."
+    """What must be added where a lead is small beside the spread over runs."""
+    words = " It is within two standard errors of another: a tie, as far as so few runs can tell."
     return "" if clearly(cells, column) else words
 
 

@@ -1,4 +1,4 @@
-"""The papers' commands run at their smallest size, write everything they promise, resume, and know the authors' numbers."""
+"""The papers' commands run with --quick and smaller still, write what they promise, resume, and know the authors' numbers."""
 
 import json
 import os
@@ -15,9 +15,9 @@ needs_authors_files = pytest.mark.skipif(
 )
 
 
-def run(paper: str, experiment: str, out: Path, data: Path = DATA) -> dict:
-    command = [sys.executable, "-W", "error", "-m", f"papers.{paper}", experiment, "--tiny", "--out", str(out)]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"HEDGEROW_DATA": str(data)}, capture_output=True, text=True, timeout=300)
+def run(paper: str, experiment: str, out: Path, data: Path = DATA, size: str = "--tiny") -> dict:
+    command = [sys.executable, "-W", "error", "-m", f"papers.{paper}", experiment, size, "--out", str(out)]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"HEDGEROW_DATA": str(data)}, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     for suffix in (".json", ".md", ".png", ".svg"):
         assert (out / f"{experiment}{suffix}").stat().st_size > 0
@@ -75,6 +75,27 @@ def test_synthetic(tmp_path):
     assert len(moving["traces"]["IBHC"]["seconds"]) == 15
     assert (tmp_path / "synthetic_times.svg").exists()
     assert ("figure" in result["sets"]) == (DATA / "ibhc2014_fig3_points.npz").exists()
+
+
+@pytest.mark.parametrize("experiment", ["nips", "tenk", "toy"])
+def test_nips2015_quick(experiment, tmp_path):
+    result = run("nips2015", experiment, tmp_path, size="--quick")
+    assert result["settings"]["size"] == "quick"
+    for cells in [result["samplers"]["DP"]] if experiment == "toy" else [part["samplers"] for part in result["sets"].values()]:
+        assert all(row["max_log_joint"]["mean"] is not None for row in cells.values())
+
+
+def test_aistats2014_quick(tmp_path):
+    result = run("aistats2014", "synthetic", tmp_path, size="--quick")
+    assert result["settings"]["size"] == "quick"
+    assert all(row["max_log_joint"]["mean"] is not None for row in result["sets"]["moving"]["methods"].values())
+
+
+@pytest.mark.skipif(not (DATA / "chen").is_dir(), reason="HEDGEROW_DATA does not name a folder with Chen's sequences")
+def test_video_quick(tmp_path):
+    for module in ("av", "imageio", "skimage"):
+        pytest.importorskip(module, reason="the experiment needs the [video] extra")
+    assert run("aistats2014", "video", tmp_path, size="--quick")
 
 
 def test_the_report_is_that_of_the_results(tmp_path):
