@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTHONS := src tests benchmarks docs tools papers examples
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -name 'CMakeLists.txt') CMakeLists.txt
 
 
-.PHONY: demo test test-core test-slow calibrate fuzz lint bench docs stubs clean
+.PHONY: demo test test-core test-slow calibrate fuzz lint format bench docs stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
@@ -30,9 +31,15 @@ fuzz: $(VENV)/.ready-test  ## hostile files and lines for every reader, MINUTES 
 	$(BIN)/python tools/fuzz --minutes $(MINUTES)
 
 lint: $(VENV)/.ready-test
-	$(BIN)/ruff check src tests benchmarks docs tools papers
+	$(BIN)/ruff check $(PYTHONS)
+	$(BIN)/ruff format --check --quiet $(PYTHONS)
+	$(BIN)/clang-format --dry-run --Werror $(filter-out %.txt,$(CORE))
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+format: $(VENV)/.ready-test  ## lay the code out as `make lint` wants it
+	$(BIN)/ruff format --quiet $(PYTHONS)
+	$(BIN)/clang-format -i $(filter-out %.txt,$(CORE))
 
 bench: $(VENV)/.ready-test  ## speed as ratios within one run
 	$(BIN)/python -m benchmarks

@@ -53,12 +53,11 @@ inline int visit_likelihood(const Likelihood& likelihood, visitproc visit, void*
 
 // The slots of a class that holds one likelihood, which `get` finds.
 template <class T, auto get>
-inline PyType_Slot holder_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) -> int {
-       Py_VISIT(Py_TYPE(self));
-       return nb::inst_ready(self) ? visit_likelihood(get(*nb::inst_ptr<T>(self)), visit, arg) : 0;
-     })},
-    {0, nullptr}};
+inline PyType_Slot holder_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) -> int {
+                                        Py_VISIT(Py_TYPE(self));
+                                        return nb::inst_ready(self) ? visit_likelihood(get(*nb::inst_ptr<T>(self)), visit, arg) : 0;
+                                      })},
+                                     {0, nullptr}};
 
 nb::dict measure_dict(const Measure& m);
 nb::dict forest_dict(const ForestArrays& f);

@@ -31,13 +31,17 @@ static std::optional<Law> to_law(const LawIn& law) {
   return Law{law->first, law->second};
 }
 
-static Prior make_prior(const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law,
-                        LawIn sigma_law, LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
+static Prior make_prior(const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law, LawIn sigma_law,
+                        LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
   Prior prior;
-  if (kind == "dp") prior.kind = PriorKind::dp;
-  else if (kind == "nrm") prior.kind = PriorKind::nrm;
-  else if (kind == "py") prior.kind = PriorKind::py;
-  else throw std::invalid_argument("kind must be 'dp', 'nrm' or 'py'");
+  if (kind == "dp")
+    prior.kind = PriorKind::dp;
+  else if (kind == "nrm")
+    prior.kind = PriorKind::nrm;
+  else if (kind == "py")
+    prior.kind = PriorKind::py;
+  else
+    throw std::invalid_argument("kind must be 'dp', 'nrm' or 'py'");
   prior.alpha = alpha;
   prior.sigma = sigma;
   prior.tau = tau;
@@ -188,7 +192,8 @@ class PyChain {
     check_labels(start, chain_->likelihood().rows());
     if (static_cast<int>(log_u.shape(0)) != m.groups() || static_cast<int>(alpha.shape(0)) != m.bases())
       throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
-    if (!m.possible(log_u.data(), alpha.data(), sigma, tau, theta)) throw std::invalid_argument("hyper-parameters must lie in their ranges");
+    if (!m.possible(log_u.data(), alpha.data(), sigma, tau, theta))
+      throw std::invalid_argument("hyper-parameters must lie in their ranges");
     if (rng && (rng->shape(0) != 4 || !((*rng)(0) | (*rng)(1) | (*rng)(2) | (*rng)(3))))
       throw std::invalid_argument("rng must have four words, not all 0");
     m.set(log_u.data(), alpha.data(), sigma, tau, theta);
@@ -218,7 +223,8 @@ static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, I
                                       In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
                                       std::optional<In<std::int32_t, 1>> groups, std::optional<In<std::int32_t, 1>> new_groups) {
   std::vector<int> start = to_vector(labels);
-  if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows()) throw std::invalid_argument("labels must have n_old entries");
+  if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows())
+    throw std::invalid_argument("labels must have n_old entries");
   check_labels(start, n_old);
   std::vector<int> sizes(prior.groups, 0);
   std::vector<int> old_groups = check_groups(groups, n_old, prior.groups);
@@ -234,7 +240,8 @@ static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, I
   draw.measure = measure;
   draw.partition.assign(start);
   double* out;
-  auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw.partition.clusters() + 1)}, &out);
+  auto result = make_array<double>(
+      {static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw.partition.clusters() + 1)}, &out);
   nb::gil_scoped_release release;
   predictive(draw, n_old, fresh_groups, out);
   return result;
@@ -242,25 +249,34 @@ static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, I
 
 void bind_chain(nb::module_& m) {
   nb::class_<Prior>(m, "Prior", "Start values and laws of a prior.")
-      .def("__init__", [](Prior* self, const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law,
-                          LawIn sigma_law, LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
-             new (self) Prior(make_prior(kind, alpha, sigma, tau, theta, alpha_law, sigma_law, tau_law, theta_law, q));
-           },
-           nb::arg("kind"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("alpha_law") = nb::none(),
-           nb::arg("sigma_law") = nb::none(), nb::arg("tau_law") = nb::none(), nb::arg("theta_law") = nb::none(), nb::arg("q") = nb::none())
+      .def(
+          "__init__",
+          [](Prior* self, const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law,
+             LawIn sigma_law, LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
+            new (self) Prior(make_prior(kind, alpha, sigma, tau, theta, alpha_law, sigma_law, tau_law, theta_law, q));
+          },
+          nb::arg("kind"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("alpha_law") = nb::none(),
+          nb::arg("sigma_law") = nb::none(), nb::arg("tau_law") = nb::none(), nb::arg("theta_law") = nb::none(),
+          nb::arg("q") = nb::none())
       .def_prop_ro("groups", [](const Prior& p) { return p.groups; })
       .def_prop_ro("bases", [](const Prior& p) { return p.bases; });
 
   nb::class_<KernelFactory>(m, "Kernel", "A recipe for a kernel; every chain makes its own.")
       .def_prop_ro("name", [](const KernelFactory& k) { return k.name; });
 
-  m.def("gibbs", [](int subset, bool explicit_bases) {
-    return KernelFactory{"Gibbs", [=] { return std::make_unique<Gibbs>(subset, explicit_bases); }};
-  }, nb::arg("subset") = 0, nb::arg("explicit_bases") = false);
+  m.def(
+      "gibbs",
+      [](int subset, bool explicit_bases) {
+        return KernelFactory{"Gibbs", [=] { return std::make_unique<Gibbs>(subset, explicit_bases); }};
+      },
+      nb::arg("subset") = 0, nb::arg("explicit_bases") = false);
 
-  m.def("split_merge", [](int scans, int subset) {
-    return KernelFactory{"SplitMerge", [scans, subset] { return std::make_unique<SplitMerge>(scans, subset); }};
-  }, nb::arg("scans"), nb::arg("subset") = 0);
+  m.def(
+      "split_merge",
+      [](int scans, int subset) {
+        return KernelFactory{"SplitMerge", [scans, subset] { return std::make_unique<SplitMerge>(scans, subset); }};
+      },
+      nb::arg("scans"), nb::arg("subset") = 0);
 
   const auto combine = [](const std::vector<KernelFactory>& parts, const std::vector<double>& weights) {
     std::vector<Combined::Part> made;
@@ -274,83 +290,105 @@ void bind_chain(nb::module_& m) {
     }
     return made;
   };
-  m.def("cycle", [combine](std::vector<KernelFactory> parts) {
-    std::vector<double> weights(parts.size(), 1.0);
-    return KernelFactory{"cycle", [=] { return std::make_unique<Cycle>(combine(parts, weights)); }};
-  }, nb::arg("parts"));
-  m.def("mix", [combine](std::vector<KernelFactory> parts, std::vector<double> weights) {
-    if (parts.size() != weights.size()) throw std::invalid_argument("one weight per part is needed");
-    return KernelFactory{"mix", [=] { return std::make_unique<Mix>(combine(parts, weights)); }};
-  }, nb::arg("parts"), nb::arg("weights"));
+  m.def(
+      "cycle",
+      [combine](std::vector<KernelFactory> parts) {
+        std::vector<double> weights(parts.size(), 1.0);
+        return KernelFactory{"cycle", [=] { return std::make_unique<Cycle>(combine(parts, weights)); }};
+      },
+      nb::arg("parts"));
+  m.def(
+      "mix",
+      [combine](std::vector<KernelFactory> parts, std::vector<double> weights) {
+        if (parts.size() != weights.size()) throw std::invalid_argument("one weight per part is needed");
+        return KernelFactory{"mix", [=] { return std::make_unique<Mix>(combine(parts, weights)); }};
+      },
+      nb::arg("parts"), nb::arg("weights"));
 
-  m.def("tree_guided_published", [](int global_moves, int depth) {
-    return KernelFactory{"TreeGuidedPublished", [=] { return std::make_unique<Published>(global_moves, depth); }};
-  }, nb::arg("global_moves"), nb::arg("depth"));
+  m.def(
+      "tree_guided_published",
+      [](int global_moves, int depth) {
+        return KernelFactory{"TreeGuidedPublished", [=] { return std::make_unique<Published>(global_moves, depth); }};
+      },
+      nb::arg("global_moves"), nb::arg("depth"));
 
   m.def("slice", [] { return KernelFactory{"Slice", [] { return std::make_unique<Slice>(); }}; });
 
   nb::class_<Halt>(m, "Halt", "Asks work in other threads to end.").def(nb::init<>()).def("ask", [](Halt& halt) { halt.asked = true; });
 
-  m.def("smc", [](const Likelihood& likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups, int particles, double threshold,
-                  std::uint64_t seed, std::uint64_t stream, bool shuffle, const Halt* halt) {
-    SmcResult result;
-    const std::vector<int> group_list = check_groups(groups, likelihood.rows(), prior.groups);
-    {
-      Interruptible work(halt);
-      result = smc(likelihood, prior, group_list, particles, threshold, seed, stream, shuffle);
-    }
-    nb::dict out;
-    std::int32_t* labels;
-    auto labels_out = make_array<std::int32_t>({static_cast<std::size_t>(particles), static_cast<std::size_t>(likelihood.rows())}, &labels);
-    std::copy(result.labels.begin(), result.labels.end(), labels);
-    const std::size_t P = static_cast<std::size_t>(particles);
-    double *u, *alpha;
-    auto u_out = make_array<double>({P, static_cast<std::size_t>(prior.groups)}, &u);
-    auto alpha_out = make_array<double>({P, static_cast<std::size_t>(prior.bases)}, &alpha);
-    for (std::size_t i = 0; i < result.log_u.size(); ++i) u[i] = std::exp(result.log_u[i]);
-    std::copy(result.alpha.begin(), result.alpha.end(), alpha);
-    out["log_evidence"] = result.log_evidence;
-    out["log_weights"] = to_array(result.log_weights);
-    out["labels"] = labels_out;
-    out["u"] = u_out;
-    out["alpha"] = alpha_out;
-    out["sigma"] = to_array(result.sigma);
-    out["tau"] = to_array(result.tau);
-    out["theta"] = to_array(result.theta);
-    out["log_joint"] = to_array(result.log_joint);
-    out["first_ancestors"] = to_array(std::vector<std::int32_t>(result.first_ancestors));
-    out["effective"] = to_array(result.effective);
-    out["resamplings"] = result.resamplings;
-    return out;
-  }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"), nb::arg("stream"), nb::arg("shuffle"), nb::arg("halt") = nb::none());
+  m.def(
+      "smc",
+      [](const Likelihood& likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups, int particles, double threshold,
+         std::uint64_t seed, std::uint64_t stream, bool shuffle, const Halt* halt) {
+        SmcResult result;
+        const std::vector<int> group_list = check_groups(groups, likelihood.rows(), prior.groups);
+        {
+          Interruptible work(halt);
+          result = smc(likelihood, prior, group_list, particles, threshold, seed, stream, shuffle);
+        }
+        nb::dict out;
+        std::int32_t* labels;
+        auto labels_out =
+            make_array<std::int32_t>({static_cast<std::size_t>(particles), static_cast<std::size_t>(likelihood.rows())}, &labels);
+        std::copy(result.labels.begin(), result.labels.end(), labels);
+        const std::size_t P = static_cast<std::size_t>(particles);
+        double *u, *alpha;
+        auto u_out = make_array<double>({P, static_cast<std::size_t>(prior.groups)}, &u);
+        auto alpha_out = make_array<double>({P, static_cast<std::size_t>(prior.bases)}, &alpha);
+        for (std::size_t i = 0; i < result.log_u.size(); ++i) u[i] = std::exp(result.log_u[i]);
+        std::copy(result.alpha.begin(), result.alpha.end(), alpha);
+        out["log_evidence"] = result.log_evidence;
+        out["log_weights"] = to_array(result.log_weights);
+        out["labels"] = labels_out;
+        out["u"] = u_out;
+        out["alpha"] = alpha_out;
+        out["sigma"] = to_array(result.sigma);
+        out["tau"] = to_array(result.tau);
+        out["theta"] = to_array(result.theta);
+        out["log_joint"] = to_array(result.log_joint);
+        out["first_ancestors"] = to_array(std::vector<std::int32_t>(result.first_ancestors));
+        out["effective"] = to_array(result.effective);
+        out["resamplings"] = result.resamplings;
+        return out;
+      },
+      nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"),
+      nb::arg("stream"), nb::arg("shuffle"), nb::arg("halt") = nb::none());
 
   nb::class_<WeightedGuide>(m, "WeightedGuide", "A guide tree with P(not one cluster) per node.")
-      .def("__init__", [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {
-             WeightedGuide guide{Guide(to_vector(left), to_vector(right)), {}};
-             if (split_probability) {
-               if (split_probability->shape(0) != left.shape(0)) throw std::invalid_argument("split_probability must have one entry per node");
-               guide.split_probability.assign(split_probability->data(), split_probability->data() + split_probability->size());
-               for (double p : guide.split_probability)
-                 if (!(p >= 0.0 && p <= 1.0)) throw std::invalid_argument("split_probability must lie in [0, 1]");
-             }
-             new (self) WeightedGuide(std::move(guide));
-           },
-           nb::arg("left"), nb::arg("right"), nb::arg("split_probability") = nb::none())
+      .def(
+          "__init__",
+          [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {
+            WeightedGuide guide{Guide(to_vector(left), to_vector(right)), {}};
+            if (split_probability) {
+              if (split_probability->shape(0) != left.shape(0))
+                throw std::invalid_argument("split_probability must have one entry per node");
+              guide.split_probability.assign(split_probability->data(), split_probability->data() + split_probability->size());
+              for (double p : guide.split_probability)
+                if (!(p >= 0.0 && p <= 1.0)) throw std::invalid_argument("split_probability must lie in [0, 1]");
+            }
+            new (self) WeightedGuide(std::move(guide));
+          },
+          nb::arg("left"), nb::arg("right"), nb::arg("split_probability") = nb::none())
       .def_prop_ro("rows", [](const WeightedGuide& g) { return g.tree.rows(); });
 
-  m.def("tree_guided", [](std::vector<std::shared_ptr<WeightedGuide>> guides, int grown, int global_moves, int single_moves, bool anneal,
-                          double sweep_rate) {
-    if (guides.empty() && grown < 1) throw std::invalid_argument("at least one guide is needed");
-    TreeGuided::Guides held(guides.begin(), guides.end());
-    return KernelFactory{"TreeGuided", [=] { return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, anneal, sweep_rate); }};
-  }, nb::arg("guides"), nb::arg("grown"), nb::arg("global_moves"), nb::arg("single_moves"), nb::arg("anneal"), nb::arg("sweep_rate"));
+  m.def(
+      "tree_guided",
+      [](std::vector<std::shared_ptr<WeightedGuide>> guides, int grown, int global_moves, int single_moves, bool anneal,
+         double sweep_rate) {
+        if (guides.empty() && grown < 1) throw std::invalid_argument("at least one guide is needed");
+        TreeGuided::Guides held(guides.begin(), guides.end());
+        return KernelFactory{"TreeGuided",
+                             [=] { return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, anneal, sweep_rate); }};
+      },
+      nb::arg("guides"), nb::arg("grown"), nb::arg("global_moves"), nb::arg("single_moves"), nb::arg("anneal"), nb::arg("sweep_rate"));
 
   constexpr auto likelihood_of = [](PyChain& c) -> const Likelihood& { return c.chain().likelihood(); };
-  nb::class_<PyChain>(m, "Chain", nb::type_slots(holder_slots<PyChain, likelihood_of>), "One chain: a state and the kernel that moves it.")
-      .def(nb::init<std::shared_ptr<Likelihood>, const Prior&, const KernelFactory&, In<std::int32_t, 1>, std::optional<In<std::int32_t, 1>>,
-                    std::uint64_t, std::uint64_t>(),
-           nb::arg("likelihood"), nb::arg("prior"), nb::arg("kernel"), nb::arg("labels"), nb::arg("groups") = nb::none(), nb::arg("seed") = 0,
-           nb::arg("stream") = 0)
+  nb::class_<PyChain>(m, "Chain", nb::type_slots(holder_slots<PyChain, likelihood_of>),
+                      "One chain: a state and the kernel that moves it.")
+      .def(nb::init<std::shared_ptr<Likelihood>, const Prior&, const KernelFactory&, In<std::int32_t, 1>,
+                    std::optional<In<std::int32_t, 1>>, std::uint64_t, std::uint64_t>(),
+           nb::arg("likelihood"), nb::arg("prior"), nb::arg("kernel"), nb::arg("labels"), nb::arg("groups") = nb::none(),
+           nb::arg("seed") = 0, nb::arg("stream") = 0)
       .def("run", &PyChain::run, nb::arg("iterations"), nb::arg("thin") = 1)
       .def("warm_up", &PyChain::warm_up, nb::arg("count"), nb::arg("done"), nb::arg("total"))
       .def("start_sequentially", &PyChain::start_sequentially)
@@ -360,12 +398,14 @@ void bind_chain(nb::module_& m) {
       .def("log_joint", &PyChain::log_joint)
       .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)
-      .def_prop_rw("update_u", [](PyChain& c) { return c.chain().update_u; }, [](PyChain& c, bool v) { c.chain().update_u = v; })
-      .def_prop_rw("update_hyper", [](PyChain& c) { return c.chain().update_hyper; }, [](PyChain& c, bool v) { c.chain().update_hyper = v; });
+      .def_prop_rw(
+          "update_u", [](PyChain& c) { return c.chain().update_u; }, [](PyChain& c, bool v) { c.chain().update_u = v; })
+      .def_prop_rw(
+          "update_hyper", [](PyChain& c) { return c.chain().update_hyper; }, [](PyChain& c, bool v) { c.chain().update_hyper = v; });
 
-  m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"), nb::arg("log_u"),
-        nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(), nb::arg("new_groups") = nb::none(),
-        "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
+  m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"),
+        nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(),
+        nb::arg("new_groups") = nb::none(), "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
 }
 
 }  // namespace hedgerow::bindings

@@ -108,85 +108,116 @@ void bind_likelihoods(nb::module_& m) {
   nb::class_<Likelihood>(m, "Likelihood", nb::type_slots(likelihood_slots), "A conjugate family bound to its data.")
       .def_prop_ro("n_rows", &Likelihood::rows)
       .def_prop_ro("serial", &Likelihood::serial)
-      .def("log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
+      .def(
+          "log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
       .def("log_marginals", &log_marginals, nb::arg("labels"), "log p(X_c) for every cluster c = 0..max(labels).");
 
   m.def("predictive_loop", &predictive_loop, nb::arg("likelihood"), nb::arg("labels"), nb::arg("repeats"),
         "Scores every row against all clusters, for benchmarks.");
 
-  m.def("GaussianWishart", [](In<double, 2> x, In<double, 1> mean, double r, double nu, In<double, 2> psi) -> std::shared_ptr<Likelihood> {
-    const auto n = x.shape(0), d = x.shape(1);
-    check(mean.shape(0) == d && psi.shape(0) == d && psi.shape(1) == d, "mean and psi must match the columns of X");
-    nb::gil_scoped_release release;
-    return std::make_shared<GaussianWishart>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r, nu, psi.data());
-  }, nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("nu"), nb::arg("psi"));
+  m.def(
+      "GaussianWishart",
+      [](In<double, 2> x, In<double, 1> mean, double r, double nu, In<double, 2> psi) -> std::shared_ptr<Likelihood> {
+        const auto n = x.shape(0), d = x.shape(1);
+        check(mean.shape(0) == d && psi.shape(0) == d && psi.shape(1) == d, "mean and psi must match the columns of X");
+        nb::gil_scoped_release release;
+        return std::make_shared<GaussianWishart>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r, nu, psi.data());
+      },
+      nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("nu"), nb::arg("psi"));
 
-  m.def("GaussianDiagonal", [](In<double, 2> x, In<double, 1> mean, In<double, 1> r, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
-    const auto n = x.shape(0), d = x.shape(1);
-    check(mean.shape(0) == d && r.shape(0) == d && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
-    nb::gil_scoped_release release;
-    return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r.data(), a.data(), b.data());
-  }, nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("a"), nb::arg("b"));
+  m.def(
+      "GaussianDiagonal",
+      [](In<double, 2> x, In<double, 1> mean, In<double, 1> r, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
+        const auto n = x.shape(0), d = x.shape(1);
+        check(mean.shape(0) == d && r.shape(0) == d && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
+        nb::gil_scoped_release release;
+        return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r.data(), a.data(),
+                                                  b.data());
+      },
+      nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("a"), nb::arg("b"));
 
-  m.def("Multinomial", [](In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> counts, int n_columns, double beta) -> std::shared_ptr<Likelihood> {
-    check(indptr.shape(0) >= 1 && indices.shape(0) == counts.shape(0), "not a CSR matrix");
-    const std::int64_t nnz = static_cast<std::int64_t>(indices.shape(0));
-    check(indptr(0) == 0 && indptr(indptr.shape(0) - 1) == nnz, "not a CSR matrix");
-    for (std::size_t i = 0; i + 1 < indptr.shape(0); ++i) {
-      check(indptr(i) <= indptr(i + 1) && indptr(i + 1) <= nnz, "not a CSR matrix");
-      for (std::int64_t k = indptr(i); k < indptr(i + 1); ++k) {
-        check(indices(k) >= 0 && indices(k) < n_columns && (k == indptr(i) || indices(k - 1) < indices(k)), "column indices must be sorted and unique");
-        check(counts(k) >= 1.0 && counts(k) <= 2e9, "counts must be positive whole numbers");
-      }
-    }
-    nb::gil_scoped_release release;
-    return std::make_shared<Multinomial>(indptr.data(), indices.data(), counts.data(), static_cast<int>(indptr.shape(0)) - 1, n_columns, beta);
-  }, nb::arg("indptr"), nb::arg("indices"), nb::arg("counts"), nb::arg("n_columns"), nb::arg("beta"));
+  m.def(
+      "Multinomial",
+      [](In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> counts, int n_columns,
+         double beta) -> std::shared_ptr<Likelihood> {
+        check(indptr.shape(0) >= 1 && indices.shape(0) == counts.shape(0), "not a CSR matrix");
+        const std::int64_t nnz = static_cast<std::int64_t>(indices.shape(0));
+        check(indptr(0) == 0 && indptr(indptr.shape(0) - 1) == nnz, "not a CSR matrix");
+        for (std::size_t i = 0; i + 1 < indptr.shape(0); ++i) {
+          check(indptr(i) <= indptr(i + 1) && indptr(i + 1) <= nnz, "not a CSR matrix");
+          for (std::int64_t k = indptr(i); k < indptr(i + 1); ++k) {
+            check(indices(k) >= 0 && indices(k) < n_columns && (k == indptr(i) || indices(k - 1) < indices(k)),
+                  "column indices must be sorted and unique");
+            check(counts(k) >= 1.0 && counts(k) <= 2e9, "counts must be positive whole numbers");
+          }
+        }
+        nb::gil_scoped_release release;
+        return std::make_shared<Multinomial>(indptr.data(), indices.data(), counts.data(), static_cast<int>(indptr.shape(0)) - 1,
+                                             n_columns, beta);
+      },
+      nb::arg("indptr"), nb::arg("indices"), nb::arg("counts"), nb::arg("n_columns"), nb::arg("beta"));
 
-  m.def("Categorical", [](In<std::int32_t, 2> codes, In<std::int32_t, 1> levels, In<double, 1> beta) -> std::shared_ptr<Likelihood> {
-    const auto n = codes.shape(0), d = codes.shape(1);
-    check(levels.shape(0) == d, "levels must match the columns of codes");
-    std::size_t cells = 0;
-    for (std::size_t j = 0; j < d; ++j) {
-      check(levels(j) >= 1, "every column must have a level");
-      cells += static_cast<std::size_t>(levels(j));
-    }
-    check(beta.shape(0) == cells && cells < (std::size_t{1} << 31), "beta must have one number per level of every column");
-    for (std::size_t t = 0; t < cells; ++t) check(beta(t) > 0.0, "beta must be positive");
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < d; ++j) check(codes(i, j) < levels(j), "codes must be below the number of levels");
-    nb::gil_scoped_release release;
-    return std::make_shared<Categorical>(codes.data(), static_cast<int>(n), static_cast<int>(d), levels.data(), beta.data());
-  }, nb::arg("codes"), nb::arg("levels"), nb::arg("beta"));
+  m.def(
+      "Categorical",
+      [](In<std::int32_t, 2> codes, In<std::int32_t, 1> levels, In<double, 1> beta) -> std::shared_ptr<Likelihood> {
+        const auto n = codes.shape(0), d = codes.shape(1);
+        check(levels.shape(0) == d, "levels must match the columns of codes");
+        std::size_t cells = 0;
+        for (std::size_t j = 0; j < d; ++j) {
+          check(levels(j) >= 1, "every column must have a level");
+          cells += static_cast<std::size_t>(levels(j));
+        }
+        check(beta.shape(0) == cells && cells < (std::size_t{1} << 31), "beta must have one number per level of every column");
+        for (std::size_t t = 0; t < cells; ++t) check(beta(t) > 0.0, "beta must be positive");
+        for (std::size_t i = 0; i < n; ++i)
+          for (std::size_t j = 0; j < d; ++j) check(codes(i, j) < levels(j), "codes must be below the number of levels");
+        nb::gil_scoped_release release;
+        return std::make_shared<Categorical>(codes.data(), static_cast<int>(n), static_cast<int>(d), levels.data(), beta.data());
+      },
+      nb::arg("codes"), nb::arg("levels"), nb::arg("beta"));
 
-  m.def("Poisson", [](In<double, 2> x, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
-    const auto n = x.shape(0), d = x.shape(1);
-    check(d > 0 && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
-    for (std::size_t j = 0; j < d; ++j) check(a(j) > 0.0 && b(j) > 0.0, "a and b must be positive");
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < d; ++j) check(!(x(i, j) < 0.0 || x(i, j) > 1e15), "counts must be whole numbers from 0 up");
-    nb::gil_scoped_release release;
-    return std::make_shared<Poisson>(x.data(), static_cast<int>(n), static_cast<int>(d), a.data(), b.data());
-  }, nb::arg("X"), nb::arg("a"), nb::arg("b"));
+  m.def(
+      "Poisson",
+      [](In<double, 2> x, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
+        const auto n = x.shape(0), d = x.shape(1);
+        check(d > 0 && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
+        for (std::size_t j = 0; j < d; ++j) check(a(j) > 0.0 && b(j) > 0.0, "a and b must be positive");
+        for (std::size_t i = 0; i < n; ++i)
+          for (std::size_t j = 0; j < d; ++j) check(!(x(i, j) < 0.0 || x(i, j) > 1e15), "counts must be whole numbers from 0 up");
+        nb::gil_scoped_release release;
+        return std::make_shared<Poisson>(x.data(), static_cast<int>(n), static_cast<int>(d), a.data(), b.data());
+      },
+      nb::arg("X"), nb::arg("a"), nb::arg("b"));
 
-  m.def("Product", [](std::vector<std::shared_ptr<Likelihood>> parts) -> std::shared_ptr<Likelihood> {
-    for (const auto& part : parts) check(part != nullptr, "parts must be likelihoods");
-    return std::make_shared<Product>(std::move(parts));
-  }, nb::arg("parts"));
+  m.def(
+      "Product",
+      [](std::vector<std::shared_ptr<Likelihood>> parts) -> std::shared_ptr<Likelihood> {
+        for (const auto& part : parts) check(part != nullptr, "parts must be likelihoods");
+        return std::make_shared<Product>(std::move(parts));
+      },
+      nb::arg("parts"));
 
-  m.def("Custom", [](In<double, 2> stats, std::uint64_t address) -> std::shared_ptr<Likelihood> {
-    using Function = double (*)(const double*, std::int64_t);
-    check(address != 0, "address must not be 0");
-    const auto function = reinterpret_cast<Function>(static_cast<std::uintptr_t>(address));
-    auto batched = [function](const double* s, int k, int width, double* out) {
-      for (int i = 0; i < k; ++i) out[i] = function(s + static_cast<std::size_t>(i) * width, width);
-    };
-    return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), batched, false);
-  }, nb::arg("stats"), nb::arg("address"));
+  m.def(
+      "Custom",
+      [](In<double, 2> stats, std::uint64_t address) -> std::shared_ptr<Likelihood> {
+        using Function = double (*)(const double*, std::int64_t);
+        check(address != 0, "address must not be 0");
+        const auto function = reinterpret_cast<Function>(static_cast<std::uintptr_t>(address));
+        auto batched = [function](const double* s, int k, int width, double* out) {
+          for (int i = 0; i < k; ++i) out[i] = function(s + static_cast<std::size_t>(i) * width, width);
+        };
+        return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), batched,
+                                        false);
+      },
+      nb::arg("stats"), nb::arg("address"));
 
-  m.def("CustomCallable", [](In<double, 2> stats, nb::callable callable) -> std::shared_ptr<Likelihood> {
-    return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), PyMarginal(std::move(callable)), true);
-  }, nb::arg("stats"), nb::arg("callable"));
+  m.def(
+      "CustomCallable",
+      [](In<double, 2> stats, nb::callable callable) -> std::shared_ptr<Likelihood> {
+        return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)),
+                                        PyMarginal(std::move(callable)), true);
+      },
+      nb::arg("stats"), nb::arg("callable"));
 }
 
 }  // namespace hedgerow::bindings

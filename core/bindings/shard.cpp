@@ -21,7 +21,8 @@ std::vector<T> list_of(In<T, 1> a) {
 }
 
 Packed packed_of(In<double, 1> numbers, In<std::int64_t, 1> start, std::size_t sets) {
-  check(start.shape(0) == sets + 1 && start(0) == 0 && start(sets) == static_cast<std::int64_t>(numbers.shape(0)), "packed statistics must name every set");
+  check(start.shape(0) == sets + 1 && start(0) == 0 && start(sets) == static_cast<std::int64_t>(numbers.shape(0)),
+        "packed statistics must name every set");
   for (std::size_t s = 0; s < sets; ++s) check(start(s) <= start(s + 1), "packed statistics must be in order");
   Packed out;
   out.start = list_of(start);
@@ -38,7 +39,8 @@ void put(nb::dict& out, const Packed& sets) {
 // Statistics of numbered sets, for whoever puts the answers of shards together.
 class Ledger {
  public:
-  explicit Ledger(std::shared_ptr<Likelihood> likelihood) : likelihood_(std::move(likelihood)), statistics_(likelihood_->statistics(Layout::nodes)) {}
+  explicit Ledger(std::shared_ptr<Likelihood> likelihood)
+      : likelihood_(std::move(likelihood)), statistics_(likelihood_->statistics(Layout::nodes)) {}
 
   void reset(int k) {
     check(k >= 0, "a ledger cannot have fewer than no slots");
@@ -162,47 +164,68 @@ std::vector<int> sizes_of(In<std::int64_t, 1> sizes) {
 
 void bind_measure(nb::module_& m) {
   nb::class_<Measure>(m, "Measure", "A plain normalized random measure with u and its hyper-parameters as state.")
-      .def("__init__", [](Measure* self, const Prior& prior, std::int64_t n) {
-             check(prior.groups == 1 && prior.bases == 1 && prior.q.empty(), "a prior with one measure is needed");
-             check(n >= 1 && n <= 2147483647, "n must lie in 1..2^31-1");
-             new (self) Measure(prior, {static_cast<int>(n)});
-           }, nb::arg("prior"), nb::arg("n"))
-      .def("log_kappa", [](const Measure& self, In<std::int64_t, 1> sizes) {
-        std::vector<double> out;
-        for (int size : sizes_of(sizes)) out.push_back(self.log_kappa(size));
-        return to_array(out);
-      }, nb::arg("sizes"), "log of the prior weight of clusters of these sizes.")
-      .def("log_partition", [](const Measure& self, In<std::int64_t, 1> sizes) { return self.log_partition(sizes_of(sizes), {}); }, nb::arg("sizes"))
+      .def(
+          "__init__",
+          [](Measure* self, const Prior& prior, std::int64_t n) {
+            check(prior.groups == 1 && prior.bases == 1 && prior.q.empty(), "a prior with one measure is needed");
+            check(n >= 1 && n <= 2147483647, "n must lie in 1..2^31-1");
+            new (self) Measure(prior, {static_cast<int>(n)});
+          },
+          nb::arg("prior"), nb::arg("n"))
+      .def(
+          "log_kappa",
+          [](const Measure& self, In<std::int64_t, 1> sizes) {
+            std::vector<double> out;
+            for (int size : sizes_of(sizes)) out.push_back(self.log_kappa(size));
+            return to_array(out);
+          },
+          nb::arg("sizes"), "log of the prior weight of clusters of these sizes.")
+      .def(
+          "log_partition", [](const Measure& self, In<std::int64_t, 1> sizes) { return self.log_partition(sizes_of(sizes), {}); },
+          nb::arg("sizes"))
       .def("log_front", &Measure::log_front)
-      .def("log_weights", [](const Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed) {
-        const double log_rate = log_add(self.log_u(), self.tau() > 0.0 ? std::log(self.tau()) : -kInf);
-        Rng rng(seed);
-        std::vector<double> out;
-        for (int size : sizes_of(sizes)) out.push_back(rng.log_gamma_variate(size - self.sigma()) - log_rate);
-        return nb::make_tuple(to_array(out), log_rate);
-      }, nb::arg("sizes"), nb::arg("seed"), "Draws of the log weights of occupied atoms given u, and log(u + tau).")
-      .def("update", [](Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed, bool u, bool hyper) {
-        Rng rng(seed);
-        const std::vector<int> list = sizes_of(sizes);
-        if (u) self.update_u(rng, list, {});
-        if (hyper) self.update_hyper(rng, list, {}, u);
-      }, nb::arg("sizes"), nb::arg("seed"), nb::arg("u") = true, nb::arg("hyper") = true)
-      .def("first_guess", [](Measure& self, std::uint64_t seed) {
-        Rng rng(seed);
-        first_guess(self, rng, self.group_sizes()[0], {0.0}, 0);
-      }, nb::arg("seed"), "A first u, before there are clusters.")
+      .def(
+          "log_weights",
+          [](const Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed) {
+            const double log_rate = log_add(self.log_u(), self.tau() > 0.0 ? std::log(self.tau()) : -kInf);
+            Rng rng(seed);
+            std::vector<double> out;
+            for (int size : sizes_of(sizes)) out.push_back(rng.log_gamma_variate(size - self.sigma()) - log_rate);
+            return nb::make_tuple(to_array(out), log_rate);
+          },
+          nb::arg("sizes"), nb::arg("seed"), "Draws of the log weights of occupied atoms given u, and log(u + tau).")
+      .def(
+          "update",
+          [](Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed, bool u, bool hyper) {
+            Rng rng(seed);
+            const std::vector<int> list = sizes_of(sizes);
+            if (u) self.update_u(rng, list, {});
+            if (hyper) self.update_hyper(rng, list, {}, u);
+          },
+          nb::arg("sizes"), nb::arg("seed"), nb::arg("u") = true, nb::arg("hyper") = true)
+      .def(
+          "first_guess",
+          [](Measure& self, std::uint64_t seed) {
+            Rng rng(seed);
+            first_guess(self, rng, self.group_sizes()[0], {0.0}, 0);
+          },
+          nb::arg("seed"), "A first u, before there are clusters.")
       .def("state", [](const Measure& self) { return measure_dict(self); })
-      .def("set_state", [](Measure& self, double log_u, double alpha, double sigma, double tau, double theta) {
-        check(std::isfinite(log_u) && alpha > 0.0 && sigma >= 0.0 && sigma < 1.0 && tau >= 0.0, "values out of range");
-        self.set(&log_u, &alpha, sigma, tau, theta);
-      }, nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"));
+      .def(
+          "set_state",
+          [](Measure& self, double log_u, double alpha, double sigma, double tau, double theta) {
+            check(std::isfinite(log_u) && alpha > 0.0 && sigma >= 0.0 && sigma < 1.0 && tau >= 0.0, "values out of range");
+            self.set(&log_u, &alpha, sigma, tau, theta);
+          },
+          nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"));
 }
 
-Proposals proposals_of(In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<std::int32_t, 1> act, In<std::int32_t, 1> even, In<std::int64_t, 1> anchor,
-                       In<double, 1> log_share, In<double, 1> numbers, In<std::int64_t, 1> start) {
+Proposals proposals_of(In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<std::int32_t, 1> act, In<std::int32_t, 1> even,
+                       In<std::int64_t, 1> anchor, In<double, 1> log_share, In<double, 1> numbers, In<std::int64_t, 1> start) {
   const std::size_t count = act.shape(0);
   check(side.shape(0) == role.shape(0), "every cluster needs a side");
-  check(even.shape(0) == count && anchor.shape(0) == 2 * count && log_share.shape(0) == 2 * count, "every proposal needs all its parts");
+  check(even.shape(0) == count && anchor.shape(0) == 2 * count && log_share.shape(0) == 2 * count,
+        "every proposal needs all its parts");
   for (std::size_t c = 0; c < role.shape(0); ++c) check(role(c) >= -1 && role(c) < static_cast<int>(count), "no such proposal");
   Proposals out;
   out.role = list_of(role);
@@ -224,11 +247,15 @@ void bind_shard(nb::module_& m) {
       .def("reset", &Ledger::reset, nb::arg("size"), "All slots empty.")
       .def("fold", &Ledger::fold, nb::arg("numbers"), nb::arg("start"), nb::arg("target"), "Adds packed sets to slots.")
       .def("add_rows", &Ledger::add_rows, nb::arg("slot"), nb::arg("rows"))
-      .def("halve", &Ledger::halve, nb::arg("first"), nb::arg("second"), nb::arg("rows"), nb::arg("first_anchor"), nb::arg("second_anchor"),
-           nb::arg("scans"), nb::arg("seed"), "Rows take one of two sides, scan after scan.")
-      .def("merge", [](Ledger& l, int slot, int other) { l.statistics().merge(l.slot(slot), l.slot(other)); }, nb::arg("slot"), nb::arg("other"))
-      .def("load", [](Ledger& l, int slot, Ledger& other, int from) { l.statistics().load(l.slot(slot), other.statistics(), other.slot(from)); },
-           nb::arg("slot"), nb::arg("other"), nb::arg("from_slot"), "Copies a slot of another ledger of the same likelihood.")
+      .def("halve", &Ledger::halve, nb::arg("first"), nb::arg("second"), nb::arg("rows"), nb::arg("first_anchor"),
+           nb::arg("second_anchor"), nb::arg("scans"), nb::arg("seed"), "Rows take one of two sides, scan after scan.")
+      .def(
+          "merge", [](Ledger& l, int slot, int other) { l.statistics().merge(l.slot(slot), l.slot(other)); }, nb::arg("slot"),
+          nb::arg("other"))
+      .def(
+          "load",
+          [](Ledger& l, int slot, Ledger& other, int from) { l.statistics().load(l.slot(slot), other.statistics(), other.slot(from)); },
+          nb::arg("slot"), nb::arg("other"), nb::arg("from_slot"), "Copies a slot of another ledger of the same likelihood.")
       .def("pack", &Ledger::pack)
       .def("log_marginals", &Ledger::log_marginals)
       .def("log_merged", &Ledger::log_merged, nb::arg("slot"), nb::arg("others"), "log p of the slot together with each of the others.")
@@ -236,114 +263,142 @@ void bind_shard(nb::module_& m) {
       .def_prop_ro("size", &Ledger::size);
 
   nb::class_<Shard>(m, "Shard", "Some of the rows of a larger data set, with their labels.")
-      .def("__init__", [](Shard* self, std::shared_ptr<Likelihood> likelihood, std::int64_t first_row, std::uint64_t seed) {
-             new (self) Shard(std::move(likelihood), first_row, seed);
-           }, nb::arg("likelihood"), nb::arg("first_row"), nb::arg("seed"))
+      .def(
+          "__init__",
+          [](Shard* self, std::shared_ptr<Likelihood> likelihood, std::int64_t first_row, std::uint64_t seed) {
+            new (self) Shard(std::move(likelihood), first_row, seed);
+          },
+          nb::arg("likelihood"), nb::arg("first_row"), nb::arg("seed"))
       .def_prop_ro("n_rows", &Shard::rows)
       .def("labels", [](const Shard& s) { return to_array(s.labels()); })
-      .def("set_labels", [](Shard& s, In<std::int32_t, 1> labels) { s.set_labels(list_of(labels)); }, nb::arg("labels"))
-      .def("tally", [](Shard& s, int k) {
-        Packed sets;
-        {
-          nb::gil_scoped_release release;
-          sets = s.tally(k);
-        }
-        nb::dict out;
-        put(out, sets);
-        return out;
-      }, nb::arg("clusters"), "Counts and packed statistics of clusters 0..k-1.")
-      .def("begin", [](Shard& s, In<double, 1> numbers, In<std::int64_t, 1> start, In<double, 1> log_size) {
-        const Packed clusters = packed_of(numbers, start, log_size.shape(0));
-        check(log_size.shape(0) > 0, "at least one cluster is needed");
-        const std::vector<double> sizes = list_of(log_size);
-        Packed sets;
-        {
-          nb::gil_scoped_release release;
-          sets = s.begin(clusters, sizes);
-        }
-        nb::dict out;
-        put(out, sets);
-        return out;
-      }, nb::arg("numbers"), nb::arg("start"), nb::arg("log_size"), "Draws labels from the predictive of known clusters.")
-      .def("fit", [](const Shard& s, In<double, 1> numbers, In<std::int64_t, 1> start, In<double, 1> log_size) {
-        const Packed clusters = packed_of(numbers, start, log_size.shape(0));
-        check(log_size.shape(0) > 0, "at least one cluster is needed");
-        const std::vector<double> sizes = list_of(log_size);
-        std::vector<double> out;
-        {
-          nb::gil_scoped_release release;
-          out = s.fit(clusters, sizes);
-        }
-        return to_array(out);
-      }, nb::arg("numbers"), nb::arg("start"), nb::arg("log_size"), "How much better each row fits these clusters than it would a new one.")
-      .def("sweep", [](Shard& s, In<double, 1> log_weight, In<double, 2> atoms, double alpha, double sigma, double log_rate, std::uint64_t iteration) {
-        check(atoms.shape(0) == log_weight.shape(0), "every cluster needs an atom");
-        const Weights weights{static_cast<int>(log_weight.shape(0)), log_weight.data(), atoms.data(), alpha, sigma, log_rate};
-        Swept swept;
-        {
-          nb::gil_scoped_release release;
-          swept = s.sweep(weights, iteration);
-        }
-        nb::dict out;
-        put(out, swept.sets);
-        out["new_names"] = to_array(swept.new_names);
-        out["moved"] = swept.moved;
-        out["jumps"] = swept.jumps;
-        return out;
-      }, nb::arg("log_weight"), nb::arg("atoms"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("log_rate"), nb::arg("iteration"),
-         "One conditional update of all labels.")
-      .def("halve", [](Shard& s, In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<std::int32_t, 1> act, In<std::int32_t, 1> even,
-                       In<std::int64_t, 1> anchor, In<double, 1> log_share, In<double, 1> numbers, In<std::int64_t, 1> start, std::uint64_t iteration,
-                       std::uint64_t pass) {
-        const Proposals proposals = proposals_of(role, side, act, even, anchor, log_share, numbers, start);
-        Halved halved;
-        {
-          nb::gil_scoped_release release;
-          halved = s.halve(proposals, iteration, pass);
-        }
-        nb::dict out;
-        put(out, halved.sets);
-        out["log_q"] = to_array(halved.log_q);
-        return out;
-      }, nb::arg("role"), nb::arg("side"), nb::arg("act"), nb::arg("even"), nb::arg("anchor"), nb::arg("log_share"), nb::arg("numbers"), nb::arg("start"),
-         nb::arg("iteration"), nb::arg("scan"), "One scan of split and merge proposals: sides drawn or scored.")
-      .def("rename", [](Shard& s, In<std::int32_t, 1> first, In<std::int32_t, 1> second) { s.rename(list_of(first), list_of(second)); },
-           nb::arg("first"), nb::arg("second"))
-      .def("put", [](Shard& s, In<std::int32_t, 1> rows, In<std::int32_t, 1> labels) { s.put(list_of(rows), list_of(labels)); }, nb::arg("rows"),
-           nb::arg("labels"));
+      .def(
+          "set_labels", [](Shard& s, In<std::int32_t, 1> labels) { s.set_labels(list_of(labels)); }, nb::arg("labels"))
+      .def(
+          "tally",
+          [](Shard& s, int k) {
+            Packed sets;
+            {
+              nb::gil_scoped_release release;
+              sets = s.tally(k);
+            }
+            nb::dict out;
+            put(out, sets);
+            return out;
+          },
+          nb::arg("clusters"), "Counts and packed statistics of clusters 0..k-1.")
+      .def(
+          "begin",
+          [](Shard& s, In<double, 1> numbers, In<std::int64_t, 1> start, In<double, 1> log_size) {
+            const Packed clusters = packed_of(numbers, start, log_size.shape(0));
+            check(log_size.shape(0) > 0, "at least one cluster is needed");
+            const std::vector<double> sizes = list_of(log_size);
+            Packed sets;
+            {
+              nb::gil_scoped_release release;
+              sets = s.begin(clusters, sizes);
+            }
+            nb::dict out;
+            put(out, sets);
+            return out;
+          },
+          nb::arg("numbers"), nb::arg("start"), nb::arg("log_size"), "Draws labels from the predictive of known clusters.")
+      .def(
+          "fit",
+          [](const Shard& s, In<double, 1> numbers, In<std::int64_t, 1> start, In<double, 1> log_size) {
+            const Packed clusters = packed_of(numbers, start, log_size.shape(0));
+            check(log_size.shape(0) > 0, "at least one cluster is needed");
+            const std::vector<double> sizes = list_of(log_size);
+            std::vector<double> out;
+            {
+              nb::gil_scoped_release release;
+              out = s.fit(clusters, sizes);
+            }
+            return to_array(out);
+          },
+          nb::arg("numbers"), nb::arg("start"), nb::arg("log_size"),
+          "How much better each row fits these clusters than it would a new one.")
+      .def(
+          "sweep",
+          [](Shard& s, In<double, 1> log_weight, In<double, 2> atoms, double alpha, double sigma, double log_rate,
+             std::uint64_t iteration) {
+            check(atoms.shape(0) == log_weight.shape(0), "every cluster needs an atom");
+            const Weights weights{static_cast<int>(log_weight.shape(0)), log_weight.data(), atoms.data(), alpha, sigma, log_rate};
+            Swept swept;
+            {
+              nb::gil_scoped_release release;
+              swept = s.sweep(weights, iteration);
+            }
+            nb::dict out;
+            put(out, swept.sets);
+            out["new_names"] = to_array(swept.new_names);
+            out["moved"] = swept.moved;
+            out["jumps"] = swept.jumps;
+            return out;
+          },
+          nb::arg("log_weight"), nb::arg("atoms"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("log_rate"), nb::arg("iteration"),
+          "One conditional update of all labels.")
+      .def(
+          "halve",
+          [](Shard& s, In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<std::int32_t, 1> act, In<std::int32_t, 1> even,
+             In<std::int64_t, 1> anchor, In<double, 1> log_share, In<double, 1> numbers, In<std::int64_t, 1> start,
+             std::uint64_t iteration, std::uint64_t pass) {
+            const Proposals proposals = proposals_of(role, side, act, even, anchor, log_share, numbers, start);
+            Halved halved;
+            {
+              nb::gil_scoped_release release;
+              halved = s.halve(proposals, iteration, pass);
+            }
+            nb::dict out;
+            put(out, halved.sets);
+            out["log_q"] = to_array(halved.log_q);
+            return out;
+          },
+          nb::arg("role"), nb::arg("side"), nb::arg("act"), nb::arg("even"), nb::arg("anchor"), nb::arg("log_share"),
+          nb::arg("numbers"), nb::arg("start"), nb::arg("iteration"), nb::arg("scan"),
+          "One scan of split and merge proposals: sides drawn or scored.")
+      .def(
+          "rename", [](Shard& s, In<std::int32_t, 1> first, In<std::int32_t, 1> second) { s.rename(list_of(first), list_of(second)); },
+          nb::arg("first"), nb::arg("second"))
+      .def(
+          "put", [](Shard& s, In<std::int32_t, 1> rows, In<std::int32_t, 1> labels) { s.put(list_of(rows), list_of(labels)); },
+          nb::arg("rows"), nb::arg("labels"));
 
-  m.def("visit", [](const Likelihood& likelihood, const Measure& measure, In<double, 1> numbers, In<std::int64_t, 1> start, In<std::int64_t, 1> sizes,
-                    In<std::int32_t, 1> labels, std::uint64_t seed) {
-    const std::size_t k = sizes.shape(0);
-    const Packed clusters = packed_of(numbers, start, k);
-    check(static_cast<int>(labels.shape(0)) == likelihood.rows(), "labels must have one entry per row");
-    for (std::size_t i = 0; i < labels.shape(0); ++i) check(labels(i) >= 0 && labels(i) < static_cast<int>(k), "no such cluster");
-    std::vector<std::int64_t> now = list_of(sizes);
-    std::vector<std::int32_t> where = list_of(labels);
-    Packed out;
-    out.start.assign(1, 0);
-    std::int64_t moved;
-    {
-      nb::gil_scoped_release release;
-      auto statistics = likelihood.statistics(Layout::clusters);
-      statistics->reset(static_cast<int>(k) + 3);
-      for (std::size_t c = 0; c < k; ++c)
-        statistics->unpack(static_cast<int>(c), clusters.numbers.data() + clusters.start[c], static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
-      Rng rng(seed);
-      moved = visit(likelihood, *statistics, measure, now, where, rng);
-      for (std::size_t c = 0; c < now.size(); ++c) {
-        if (now[c] > 0) statistics->pack(static_cast<int>(c), out.numbers);
-        out.start.push_back(static_cast<std::int64_t>(out.numbers.size()));
-      }
-    }
-    out.count = now;
-    nb::dict result;
-    put(result, out);
-    result["labels"] = to_array(where);
-    result["moved"] = moved;
-    return result;
-  }, nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"), nb::arg("sizes"), nb::arg("labels"), nb::arg("seed"),
-     "Marginal Gibbs sampling of some rows, given the statistics of all clusters.");
+  m.def(
+      "visit",
+      [](const Likelihood& likelihood, const Measure& measure, In<double, 1> numbers, In<std::int64_t, 1> start,
+         In<std::int64_t, 1> sizes, In<std::int32_t, 1> labels, std::uint64_t seed) {
+        const std::size_t k = sizes.shape(0);
+        const Packed clusters = packed_of(numbers, start, k);
+        check(static_cast<int>(labels.shape(0)) == likelihood.rows(), "labels must have one entry per row");
+        for (std::size_t i = 0; i < labels.shape(0); ++i) check(labels(i) >= 0 && labels(i) < static_cast<int>(k), "no such cluster");
+        std::vector<std::int64_t> now = list_of(sizes);
+        std::vector<std::int32_t> where = list_of(labels);
+        Packed out;
+        out.start.assign(1, 0);
+        std::int64_t moved;
+        {
+          nb::gil_scoped_release release;
+          auto statistics = likelihood.statistics(Layout::clusters);
+          statistics->reset(static_cast<int>(k) + 3);
+          for (std::size_t c = 0; c < k; ++c)
+            statistics->unpack(static_cast<int>(c), clusters.numbers.data() + clusters.start[c],
+                               static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
+          Rng rng(seed);
+          moved = visit(likelihood, *statistics, measure, now, where, rng);
+          for (std::size_t c = 0; c < now.size(); ++c) {
+            if (now[c] > 0) statistics->pack(static_cast<int>(c), out.numbers);
+            out.start.push_back(static_cast<std::int64_t>(out.numbers.size()));
+          }
+        }
+        out.count = now;
+        nb::dict result;
+        put(result, out);
+        result["labels"] = to_array(where);
+        result["moved"] = moved;
+        return result;
+      },
+      nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"), nb::arg("sizes"), nb::arg("labels"),
+      nb::arg("seed"), "Marginal Gibbs sampling of some rows, given the statistics of all clusters.");
 }
 
 }  // namespace hedgerow::bindings

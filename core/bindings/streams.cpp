@@ -35,7 +35,8 @@ template <class State, class Ints, class Longs, class Doubles>
 void each_array(State& s, const Ints& ints, const Longs& longs, const Doubles& doubles) {
   ints("left", s.left), ints("right", s.right), ints("size", s.size), ints("free_nodes", s.free_nodes), ints("roots", s.roots);
   ints("tags", s.tags), ints("groups", s.groups), ints("group_sizes", s.group_sizes), ints("compared", s.compared);
-  ints("row_point", s.row_point), ints("free_rows", s.free_rows), ints("doubtful", s.doubtful), ints("home", s.home), ints("folds", s.folds);
+  ints("row_point", s.row_point), ints("free_rows", s.free_rows), ints("doubtful", s.doubtful), ints("home", s.home),
+      ints("folds", s.folds);
   ints("fold_node", s.fold_node), ints("event_kind", s.event_kind), ints("event_cluster", s.event_cluster);
   ints("event_other", s.event_other), ints("event_size", s.event_size);
   longs("event_at", s.event_at), longs("packed_start", s.packed_start);
@@ -64,7 +65,8 @@ std::vector<T> array_of(const nb::dict& d, const char* name) {
 StreamState state_of(const nb::dict& d) {
   StreamState s;
   each_array(
-      s, [&](const char* name, auto& v) { v = array_of<std::int32_t>(d, name); }, [&](const char* name, auto& v) { v = array_of<std::int64_t>(d, name); },
+      s, [&](const char* name, auto& v) { v = array_of<std::int32_t>(d, name); },
+      [&](const char* name, auto& v) { v = array_of<std::int64_t>(d, name); },
       [&](const char* name, auto& v) { v = array_of<double>(d, name); });
   const auto hyper = array_of<double>(d, "hyper");
   const auto rng = array_of<std::uint64_t>(d, "rng");
@@ -81,8 +83,8 @@ StreamState state_of(const nb::dict& d) {
   return s;
 }
 
-Stream* start(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Groups groups, int max_nodes, bool revise, bool remember, int repeats,
-              std::uint64_t seed) {
+Stream* start(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Groups groups, int max_nodes, bool revise, bool remember,
+              int repeats, std::uint64_t seed) {
   const std::vector<int> g = checked_groups(groups, likelihood->rows(), prior.groups);
   nb::gil_scoped_release release;
   return new Stream(std::move(likelihood), prior, g, options_of(max_nodes, revise, remember, repeats), seed);
@@ -95,62 +97,82 @@ void bind_streams(nb::module_& m) {
   nb::class_<Stream>(m, "TreeStream", nb::type_slots(holder_slots<Stream, likelihood_of>), "A forest that rows keep coming to.")
       .def(nb::new_(&start), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("max_nodes") = 0,
            nb::arg("revise") = true, nb::arg("remember") = true, nb::arg("repeats") = 1, nb::arg("seed") = 0)
-      .def_static("from_state", [](std::shared_ptr<Likelihood> likelihood, const Prior& prior, int max_nodes, bool revise, bool remember, int repeats,
-                                  const nb::dict& state) {
-        return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember, repeats), state_of(state));
-      }, nb::arg("likelihood"), nb::arg("prior"), nb::arg("max_nodes"), nb::arg("revise"), nb::arg("remember"), nb::arg("repeats"), nb::arg("state"), nb::rv_policy::take_ownership)
-      .def("add", [](Stream& s, const Likelihood& batch, Groups groups) {
-        const std::vector<int> g = checked_groups(groups, batch.rows(), s.measure().groups());
-        nb::gil_scoped_release release;
-        s.add(batch, g);
-      }, nb::arg("batch"), nb::arg("groups") = nb::none(), "Puts the rows of a bound likelihood into the forest.")
+      .def_static(
+          "from_state",
+          [](std::shared_ptr<Likelihood> likelihood, const Prior& prior, int max_nodes, bool revise, bool remember, int repeats,
+             const nb::dict& state) {
+            return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember, repeats), state_of(state));
+          },
+          nb::arg("likelihood"), nb::arg("prior"), nb::arg("max_nodes"), nb::arg("revise"), nb::arg("remember"), nb::arg("repeats"),
+          nb::arg("state"), nb::rv_policy::take_ownership)
+      .def(
+          "add",
+          [](Stream& s, const Likelihood& batch, Groups groups) {
+            const std::vector<int> g = checked_groups(groups, batch.rows(), s.measure().groups());
+            nb::gil_scoped_release release;
+            s.add(batch, g);
+          },
+          nb::arg("batch"), nb::arg("groups") = nb::none(), "Puts the rows of a bound likelihood into the forest.")
       .def("extend_groups", &Stream::extend_groups, nb::arg("prior"))
       .def("batch_rows", [](const Stream& s) { return to_array(std::vector<std::int32_t>(s.batch_rows())); })
-      .def("predictive", [](Stream& s, const Likelihood& batch, Groups groups) {
-        const std::vector<int> g = checked_groups(groups, batch.rows(), s.measure().groups());
-        double* data;
-        auto out = make_array<double>({static_cast<std::size_t>(batch.rows()), static_cast<std::size_t>(s.forest().roots() + 1)}, &data);
-        nb::gil_scoped_release release;
-        s.predictive(batch, g, data);
-        return out;
-      }, nb::arg("batch"), nb::arg("groups") = nb::none())
-      .def("ids", [](Stream& s) {
-        std::vector<std::int32_t> ids(s.forest().roots());
-        for (int k = 0; k < s.forest().roots(); ++k) ids[k] = s.forest().tag(k);
-        return to_array(ids);
-      })
-      .def("sizes", [](Stream& s) {
-        std::vector<std::int32_t> sizes(s.forest().roots());
-        for (int k = 0; k < s.forest().roots(); ++k) sizes[k] = s.forest().size(s.forest().root(k));
-        return to_array(sizes);
-      })
-      .def("labels", [](const Stream& s, std::int64_t first, std::int64_t count) {
-        if (first < 0 || count < 0 || first > s.seen() - count) throw std::invalid_argument("no such points");
-        std::int32_t* data;
-        auto out = make_array<std::int32_t>({static_cast<std::size_t>(count)}, &data);
-        nb::gil_scoped_release release;
-        s.labels(first, count, data);
-        return out;
-      }, nb::arg("first"), nb::arg("count"))
-      .def("events", [](const Stream& s, std::size_t first) {
-        std::vector<std::int64_t> at;
-        std::vector<std::int32_t> kind, cluster, other, size;
-        for (std::size_t i = first; i < s.events().size(); ++i) {
-          const Event& e = s.events()[i];
-          at.push_back(e.at);
-          kind.push_back(e.kind);
-          cluster.push_back(e.cluster);
-          other.push_back(e.other);
-          size.push_back(e.size);
-        }
-        return nb::make_tuple(to_array(at), to_array(kind), to_array(cluster), to_array(other), to_array(size));
-      }, nb::arg("first") = 0, "(at, kind, cluster, other, size) arrays; kinds: 0 born, 1 split, 2 joined, 3 died.")
-      .def("arrays", [](Stream& s) {
-        std::vector<std::int64_t> points;
-        nb::dict out = forest_dict(s.arrays(points));
-        out["points"] = to_array(points);
-        return out;
-      })
+      .def(
+          "predictive",
+          [](Stream& s, const Likelihood& batch, Groups groups) {
+            const std::vector<int> g = checked_groups(groups, batch.rows(), s.measure().groups());
+            double* data;
+            auto out =
+                make_array<double>({static_cast<std::size_t>(batch.rows()), static_cast<std::size_t>(s.forest().roots() + 1)}, &data);
+            nb::gil_scoped_release release;
+            s.predictive(batch, g, data);
+            return out;
+          },
+          nb::arg("batch"), nb::arg("groups") = nb::none())
+      .def("ids",
+           [](Stream& s) {
+             std::vector<std::int32_t> ids(s.forest().roots());
+             for (int k = 0; k < s.forest().roots(); ++k) ids[k] = s.forest().tag(k);
+             return to_array(ids);
+           })
+      .def("sizes",
+           [](Stream& s) {
+             std::vector<std::int32_t> sizes(s.forest().roots());
+             for (int k = 0; k < s.forest().roots(); ++k) sizes[k] = s.forest().size(s.forest().root(k));
+             return to_array(sizes);
+           })
+      .def(
+          "labels",
+          [](const Stream& s, std::int64_t first, std::int64_t count) {
+            if (first < 0 || count < 0 || first > s.seen() - count) throw std::invalid_argument("no such points");
+            std::int32_t* data;
+            auto out = make_array<std::int32_t>({static_cast<std::size_t>(count)}, &data);
+            nb::gil_scoped_release release;
+            s.labels(first, count, data);
+            return out;
+          },
+          nb::arg("first"), nb::arg("count"))
+      .def(
+          "events",
+          [](const Stream& s, std::size_t first) {
+            std::vector<std::int64_t> at;
+            std::vector<std::int32_t> kind, cluster, other, size;
+            for (std::size_t i = first; i < s.events().size(); ++i) {
+              const Event& e = s.events()[i];
+              at.push_back(e.at);
+              kind.push_back(e.kind);
+              cluster.push_back(e.cluster);
+              other.push_back(e.other);
+              size.push_back(e.size);
+            }
+            return nb::make_tuple(to_array(at), to_array(kind), to_array(cluster), to_array(other), to_array(size));
+          },
+          nb::arg("first") = 0, "(at, kind, cluster, other, size) arrays; kinds: 0 born, 1 split, 2 joined, 3 died.")
+      .def("arrays",
+           [](Stream& s) {
+             std::vector<std::int64_t> points;
+             nb::dict out = forest_dict(s.arrays(points));
+             out["points"] = to_array(points);
+             return out;
+           })
       .def("measure", [](Stream& s) { return measure_dict(s.measure()); })
       .def("log_joint", [](Stream& s) { return s.forest().log_joint(); })
       .def("log_front", [](Stream& s) { return s.measure().log_front(); })

@@ -92,15 +92,16 @@ static InsertOptions insert_options(const std::string& repair, const std::string
 }
 
 static TreeBuilder* make_builder(std::shared_ptr<Likelihood> likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups,
-                                 std::optional<In<std::int64_t, 1>> indptr, std::optional<In<std::int32_t, 1>> indices, std::uint64_t seed,
-                                 std::uint64_t stream) {
+                                 std::optional<In<std::int64_t, 1>> indptr, std::optional<In<std::int32_t, 1>> indices,
+                                 std::uint64_t seed, std::uint64_t stream) {
   const int rows = likelihood->rows();
   Adjacency adjacency;
   if (indptr) {
     adjacency.indptr.assign(indptr->data(), indptr->data() + indptr->shape(0));
     if (indices) adjacency.indices.assign(indices->data(), indices->data() + indices->shape(0));
     const auto nnz = static_cast<std::int64_t>(adjacency.indices.size());
-    bool good = static_cast<int>(adjacency.indptr.size()) == rows + 1 && adjacency.indptr.front() == 0 && adjacency.indptr.back() == nnz;
+    bool good =
+        static_cast<int>(adjacency.indptr.size()) == rows + 1 && adjacency.indptr.front() == 0 && adjacency.indptr.back() == nnz;
     for (int i = 0; good && i < rows; ++i) good = adjacency.indptr[i] <= adjacency.indptr[i + 1];
     for (std::int32_t j : adjacency.indices) good = good && j >= 0 && j < rows;
     if (!good) throw std::invalid_argument("not a CSR pattern over the rows");
@@ -110,52 +111,75 @@ static TreeBuilder* make_builder(std::shared_ptr<Likelihood> likelihood, const P
 
 static void bind_builder(nb::module_& m) {
   constexpr auto likelihood_of = [](TreeBuilder& b) -> const Likelihood& { return b.likelihood(); };
-  nb::class_<TreeBuilder>(m, "TreeBuilder", nb::type_slots(holder_slots<TreeBuilder, likelihood_of>), "Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.")
-      .def(nb::new_(&make_builder), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("indptr") = nb::none(),
-           nb::arg("indices") = nb::none(), nb::arg("seed") = 0, nb::arg("stream") = 0)
-      .def("bhc", [](TreeBuilder& b) {
-        Interruptible work;
-        b.grow_greedily();
-      }, "Greedy build from scratch.")
-      .def("ibhc", [](TreeBuilder& b, const std::string& repair, const std::string& insert, bool balance, std::optional<In<std::int32_t, 1>> order,
-                      bool u, bool hyper) {
-        std::vector<int> rows;
-        if (order) {
-          rows = vector_of(*order);
-          std::vector<bool> seen(b.likelihood().rows(), false);
-          for (int r : rows) {
-            if (r < 0 || r >= b.likelihood().rows() || seen[r]) throw std::invalid_argument("order must be a permutation of the rows");
-            seen[r] = true;
-          }
-          if (static_cast<int>(rows.size()) != b.likelihood().rows()) throw std::invalid_argument("order must be a permutation of the rows");
-        }
-        Interruptible work;
-        b.grow_incrementally(std::move(rows), insert_options(repair, insert, balance), u, hyper);
-      }, nb::arg("repair") = "reinsert", nb::arg("insert") = "seq", nb::arg("balance") = true, nb::arg("order") = nb::none(),
-         nb::arg("u") = false, nb::arg("hyper") = false, "One incremental pass from scratch, drawing u and the hyper-parameters on the way if asked to.")
-      .def("revise", [](TreeBuilder& b, const std::string& repair, bool thorough) {
-        Interruptible work;
-        b.revise({}, insert_options(repair, "seq", true), thorough);
-      }, nb::arg("repair") = "reinsert", nb::arg("thorough") = true, "Every row out and in again, or only those that belong elsewhere.")
-      .def("join_roots", [](TreeBuilder& b) {
-        Interruptible work;
-        b.join_roots();
-      }, "Joins the roots into one tree.")
+  nb::class_<TreeBuilder>(m, "TreeBuilder", nb::type_slots(holder_slots<TreeBuilder, likelihood_of>),
+                          "Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.")
+      .def(nb::new_(&make_builder), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(),
+           nb::arg("indptr") = nb::none(), nb::arg("indices") = nb::none(), nb::arg("seed") = 0, nb::arg("stream") = 0)
+      .def(
+          "bhc",
+          [](TreeBuilder& b) {
+            Interruptible work;
+            b.grow_greedily();
+          },
+          "Greedy build from scratch.")
+      .def(
+          "ibhc",
+          [](TreeBuilder& b, const std::string& repair, const std::string& insert, bool balance,
+             std::optional<In<std::int32_t, 1>> order, bool u, bool hyper) {
+            std::vector<int> rows;
+            if (order) {
+              rows = vector_of(*order);
+              std::vector<bool> seen(b.likelihood().rows(), false);
+              for (int r : rows) {
+                if (r < 0 || r >= b.likelihood().rows() || seen[r])
+                  throw std::invalid_argument("order must be a permutation of the rows");
+                seen[r] = true;
+              }
+              if (static_cast<int>(rows.size()) != b.likelihood().rows())
+                throw std::invalid_argument("order must be a permutation of the rows");
+            }
+            Interruptible work;
+            b.grow_incrementally(std::move(rows), insert_options(repair, insert, balance), u, hyper);
+          },
+          nb::arg("repair") = "reinsert", nb::arg("insert") = "seq", nb::arg("balance") = true, nb::arg("order") = nb::none(),
+          nb::arg("u") = false, nb::arg("hyper") = false,
+          "One incremental pass from scratch, drawing u and the hyper-parameters on the way if asked to.")
+      .def(
+          "revise",
+          [](TreeBuilder& b, const std::string& repair, bool thorough) {
+            Interruptible work;
+            b.revise({}, insert_options(repair, "seq", true), thorough);
+          },
+          nb::arg("repair") = "reinsert", nb::arg("thorough") = true,
+          "Every row out and in again, or only those that belong elsewhere.")
+      .def(
+          "join_roots",
+          [](TreeBuilder& b) {
+            Interruptible work;
+            b.join_roots();
+          },
+          "Joins the roots into one tree.")
       .def("resample", &TreeBuilder::resample, nb::arg("u"), nb::arg("hyper"))
       .def("keep", &TreeBuilder::keep, "Keeps the trees and the prior's state as they are.")
       .def("go_back", &TreeBuilder::go_back, "Back to what was kept last.")
       .def("log_joint", [](TreeBuilder& b) { return b.forest().log_joint(); })
       .def("log_front", [](TreeBuilder& b) { return b.measure().log_front(); })
       .def("state", [](TreeBuilder& b) { return measure_dict(b.measure()); })
-      .def("set_state", [](TreeBuilder& b, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta) {
-        set_measure(b.measure(), log_u, alpha, sigma, tau, theta);
-        b.forest().refresh(true);
-      }, nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"))
-      .def("arrays", [](TreeBuilder& b) {
-        std::vector<int> id(b.likelihood().rows());
-        std::iota(id.begin(), id.end(), 0);
-        return forest_dict(b.forest().arrays(id, static_cast<int>(id.size())));
-      }, "The forest as named arrays.")
+      .def(
+          "set_state",
+          [](TreeBuilder& b, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta) {
+            set_measure(b.measure(), log_u, alpha, sigma, tau, theta);
+            b.forest().refresh(true);
+          },
+          nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"))
+      .def(
+          "arrays",
+          [](TreeBuilder& b) {
+            std::vector<int> id(b.likelihood().rows());
+            std::iota(id.begin(), id.end(), 0);
+            return forest_dict(b.forest().arrays(id, static_cast<int>(id.size())));
+          },
+          "The forest as named arrays.")
       .def("mean_depth", [](TreeBuilder& b) { return b.forest().mean_depth(); })
       .def_prop_ro("n_roots", [](TreeBuilder& b) { return b.forest().roots(); })
       .def_prop_ro("evaluations", [](TreeBuilder& b) { return b.forest().evaluations(); });
@@ -165,18 +189,28 @@ void bind_trees(nb::module_& m) {
   bind_builder(m);
   bind_streams(m);
   nb::class_<Guide>(m, "Guide", "A fixed full binary tree over the rows.")
-      .def("__init__", [](Guide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right) { new (self) Guide(vector_of(left), vector_of(right)); },
-           nb::arg("left"), nb::arg("right"))
+      .def(
+          "__init__",
+          [](Guide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right) { new (self) Guide(vector_of(left), vector_of(right)); },
+          nb::arg("left"), nb::arg("right"))
       .def_prop_ro("n_rows", &Guide::rows)
       .def_prop_ro("root", &Guide::root)
-      .def_prop_ro("left", [](const Guide& g) { return to_array(g.left); }, nb::rv_policy::move)
-      .def_prop_ro("right", [](const Guide& g) { return to_array(g.right); }, nb::rv_policy::move)
-      .def_prop_ro("parent", [](const Guide& g) { return to_array(g.parent); }, nb::rv_policy::move)
-      .def_prop_ro("depth", [](const Guide& g) { return to_array(g.depth); }, nb::rv_policy::move)
-      .def_prop_ro("size", [](const Guide& g) { return to_array(g.size); }, nb::rv_policy::move)
-      .def_prop_ro("first", [](const Guide& g) { return to_array(g.first); }, nb::rv_policy::move)
-      .def_prop_ro("rank", [](const Guide& g) { return to_array(g.rank); }, nb::rv_policy::move)
-      .def_prop_ro("order", [](const Guide& g) { return to_array(g.order); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "left", [](const Guide& g) { return to_array(g.left); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "right", [](const Guide& g) { return to_array(g.right); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "parent", [](const Guide& g) { return to_array(g.parent); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "depth", [](const Guide& g) { return to_array(g.depth); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "size", [](const Guide& g) { return to_array(g.size); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "first", [](const Guide& g) { return to_array(g.first); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "rank", [](const Guide& g) { return to_array(g.rank); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "order", [](const Guide& g) { return to_array(g.order); }, nb::rv_policy::move)
       .def("induced", &induced, nb::arg("rows"), "The induced tree of these rows, as named arrays.");
 }
 

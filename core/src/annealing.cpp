@@ -23,7 +23,8 @@ void check_labels(const std::vector<int>& labels) {
     if (c < 0 || c >= static_cast<int>(labels.size())) throw std::invalid_argument("a kernel's memory has labels out of range");
     used[c] = 1;
   }
-  if (!std::is_sorted(used.begin(), used.end(), std::greater<>())) throw std::invalid_argument("a kernel's memory has labels that skip a number");
+  if (!std::is_sorted(used.begin(), used.end(), std::greater<>()))
+    throw std::invalid_argument("a kernel's memory has labels that skip a number");
 }
 }  // namespace
 

@@ -48,12 +48,18 @@ class AtomPanel {
       return;
     }
     switch (d_) {
-      case 2: return gaussian<2>(row, wanted, likely, far, out);
-      case 3: return gaussian<3>(row, wanted, likely, far, out);
-      case 4: return gaussian<4>(row, wanted, likely, far, out);
-      case 6: return gaussian<6>(row, wanted, likely, far, out);
-      case 8: return gaussian<8>(row, wanted, likely, far, out);
-      default: return gaussian<0>(row, wanted, likely, far, out);
+      case 2:
+        return gaussian<2>(row, wanted, likely, far, out);
+      case 3:
+        return gaussian<3>(row, wanted, likely, far, out);
+      case 4:
+        return gaussian<4>(row, wanted, likely, far, out);
+      case 6:
+        return gaussian<6>(row, wanted, likely, far, out);
+      case 8:
+        return gaussian<8>(row, wanted, likely, far, out);
+      default:
+        return gaussian<0>(row, wanted, likely, far, out);
     }
   }
 

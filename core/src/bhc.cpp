@@ -217,7 +217,7 @@ class Greedy {
   Patience patience_{kBreath};
   std::vector<int> position_, serial_;  // of a root by serial number, and back
   std::vector<List> lists_;
-  std::vector<double> bound_, phi_;     // by position: no pair of this root is nearer than bound
+  std::vector<double> bound_, phi_;  // by position: no pair of this root is nearer than bound
   AlignedVector<double> out_;
   std::vector<std::vector<int>> near_;
   std::vector<int> became_;

@@ -56,7 +56,8 @@ void first_guess(Measure& measure, Rng& rng, int n, const std::vector<double>& l
   measure = best;
 }
 
-void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u, int draws) {
+void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u,
+                        int draws) {
   std::vector<std::pair<double, Measure>> drawn;
   for (int i = 0; i < draws; ++i) {
     if (u) measure.update_u(rng, sizes, log_q);
@@ -88,8 +89,7 @@ void TreeBuilder::shuffle(std::vector<int>& order) {
   if (!order.empty()) return;
   order.resize(likelihood_->rows());
   std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    std::swap(order[i], order[i + static_cast<std::size_t>(rng_.below(order.size() - i))]);
+  for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i + static_cast<std::size_t>(rng_.below(order.size() - i))]);
 }
 
 void TreeBuilder::finish(Inserter& inserter, InsertOptions options) {

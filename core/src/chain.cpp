@@ -43,15 +43,11 @@ State::State(const Likelihood& likelihood, const Prior& prior, std::vector<int> 
       partition(likelihood, measure, std::move(groups)),
       rng(rng_) {}
 
-double State::log_joint() {
-  return measure.log_partition(partition.sizes(), partition.log_q()) + partition.log_likelihood();
-}
+double State::log_joint() { return measure.log_partition(partition.sizes(), partition.log_q()) + partition.log_likelihood(); }
 
 Chain::Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
              const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream)
-    : state(*likelihood, prior, std::move(groups), Rng(seed, stream)),
-      likelihood_(std::move(likelihood)),
-      kernel_(std::move(kernel)) {
+    : state(*likelihood, prior, std::move(groups), Rng(seed, stream)), likelihood_(std::move(likelihood)), kernel_(std::move(kernel)) {
   state.partition.assign(labels);
 }
 

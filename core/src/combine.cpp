@@ -18,7 +18,8 @@ std::vector<std::string> Combined::stat_names() const {
 void Combined::stats(double* out) const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const std::size_t count = parts_[i].kernel->stat_names().size();
-    if (i < ran_.size() && ran_[i]) parts_[i].kernel->stats(out);
+    if (i < ran_.size() && ran_[i])
+      parts_[i].kernel->stats(out);
     else
       for (std::size_t s = 0; s < count; ++s) out[s] = std::nan("");
     out += count;

@@ -11,8 +11,8 @@ namespace hedgerow {
 
 namespace {
 
-constexpr double kNoRoom = 1e-12;         // of all pairs: both partitions are then the same trivial one
-constexpr double kRounding = 1e-11;       // a gain this small beside the largest step of the point is rounding
+constexpr double kNoRoom = 1e-12;    // of all pairs: both partitions are then the same trivial one
+constexpr double kRounding = 1e-11;  // a gain this small beside the largest step of the point is rounding
 constexpr double kRoundingOmari = 1e-13;
 
 double pairs(double count) { return 0.5 * count * (count - 1.0); }

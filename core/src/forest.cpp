@@ -301,7 +301,8 @@ void Forest::fold(int c, std::vector<int>& rows, std::vector<int>& leaves) {
 
 void Forest::count_leaves() {
   std::vector<int> met;
-  for (Ref root : roots_) walk(root, [&](Ref v) {
+  for (Ref root : roots_)
+    walk(root, [&](Ref v) {
       if (v >= 0) met.push_back(v);
       return true;
     });
@@ -323,7 +324,8 @@ void Forest::reserve_roots(int k) {
   const int stride = 2 * padded(k);
   std::vector<double> mixing(static_cast<std::size_t>(stride) * R_, 0.0);
   for (int r = 0; r < R_; ++r)
-    std::copy_n(mixing_.begin() + static_cast<std::ptrdiff_t>(r) * stride_, stride_, mixing.begin() + static_cast<std::ptrdiff_t>(r) * stride);
+    std::copy_n(mixing_.begin() + static_cast<std::ptrdiff_t>(r) * stride_, stride_,
+                mixing.begin() + static_cast<std::ptrdiff_t>(r) * stride);
   mixing_ = std::move(mixing);
   scale_.resize(stride, 1.0);
   stride_ = stride;
@@ -568,7 +570,8 @@ double Forest::log_joint(const Measure& measure) {
 ForestArrays Forest::arrays(const std::vector<int>& leaf_id, int n, std::vector<int>* summaries) {
   std::vector<int> id(inner_.size(), -1), order;
   int next = n;
-  for (Ref root : roots_) walk(root, [&](Ref v) {
+  for (Ref root : roots_)
+    walk(root, [&](Ref v) {
       if (v >= 0 && !splittable(v)) {
         id[v] = next++;
         if (summaries != nullptr) summaries->push_back(v);
@@ -585,7 +588,8 @@ ForestArrays Forest::arrays(const std::vector<int>& leaf_id, int n, std::vector<
   f.log_phi_h.assign(next, 0.0);
   f.log_phi_t.assign(next, 0.0);
   f.log_d.assign(next, -kInf);
-  for (Ref root : roots_) walk(root, [&](Ref v) {
+  for (Ref root : roots_)
+    walk(root, [&](Ref v) {
       const int i = id_of(v), p = parent(v);
       f.size[i] = size(v);
       f.log_phi_h[i] = f.log_phi_t[i] = phi_h(v);
@@ -645,7 +649,8 @@ void Forest::reshape(Shape shape) {
   nodes_->reserve(static_cast<int>(inner_.size()));
   for (int c : shape.free_nodes) nodes_->clear(c);
   std::vector<int> met;
-  for (Ref root : shape.roots) walk(root, [&](Ref v) {
+  for (Ref root : shape.roots)
+    walk(root, [&](Ref v) {
       if (v >= 0) met.push_back(v);
       return true;
     });

@@ -581,15 +581,24 @@ double GaussianWishart::predictive_constant(int n) const {
 
 std::unique_ptr<Statistics> GaussianWishart::statistics(Layout layout) const {
   switch (d_) {
-    case 1: return std::make_unique<GaussianWishartStatistics<1>>(*this, layout);
-    case 2: return std::make_unique<GaussianWishartStatistics<2>>(*this, layout);
-    case 3: return std::make_unique<GaussianWishartStatistics<3>>(*this, layout);
-    case 4: return std::make_unique<GaussianWishartStatistics<4>>(*this, layout);
-    case 5: return std::make_unique<GaussianWishartStatistics<5>>(*this, layout);
-    case 6: return std::make_unique<GaussianWishartStatistics<6>>(*this, layout);
-    case 7: return std::make_unique<GaussianWishartStatistics<7>>(*this, layout);
-    case 8: return std::make_unique<GaussianWishartStatistics<8>>(*this, layout);
-    default: return std::make_unique<GaussianWishartStatistics<0>>(*this, layout);
+    case 1:
+      return std::make_unique<GaussianWishartStatistics<1>>(*this, layout);
+    case 2:
+      return std::make_unique<GaussianWishartStatistics<2>>(*this, layout);
+    case 3:
+      return std::make_unique<GaussianWishartStatistics<3>>(*this, layout);
+    case 4:
+      return std::make_unique<GaussianWishartStatistics<4>>(*this, layout);
+    case 5:
+      return std::make_unique<GaussianWishartStatistics<5>>(*this, layout);
+    case 6:
+      return std::make_unique<GaussianWishartStatistics<6>>(*this, layout);
+    case 7:
+      return std::make_unique<GaussianWishartStatistics<7>>(*this, layout);
+    case 8:
+      return std::make_unique<GaussianWishartStatistics<8>>(*this, layout);
+    default:
+      return std::make_unique<GaussianWishartStatistics<0>>(*this, layout);
   }
 }
 

@@ -84,7 +84,8 @@ Guide::Guide(std::vector<int> left_in, std::vector<int> right_in) : left(std::mo
     const int start = b * kBlock;
     best[b] = start;
     for (int g = start; g < std::min(gaps, start + kBlock); ++g) {
-      while (held != 0 && gap_depth_[start + 63 - std::countl_zero(held)] >= gap_depth_[g]) held &= ~(1ull << (63 - std::countl_zero(held)));
+      while (held != 0 && gap_depth_[start + 63 - std::countl_zero(held)] >= gap_depth_[g])
+        held &= ~(1ull << (63 - std::countl_zero(held)));
       held |= 1ull << (g - start);
       stack_[g] = held;
       best[b] = shallower(best[b], g);

@@ -10,9 +10,9 @@
 
 namespace hedgerow {
 namespace {
-constexpr int kRounds = 4;  // of u and the hyper-parameters in turn: they cost little next to a sweep
+constexpr int kRounds = 4;         // of u and the hyper-parameters in turn: they cost little next to a sweep
 constexpr double kLeast = 1e-300;  // a mass that underflowed to 0 could never grow again
-}
+}  // namespace
 
 Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
     : prior_(prior),
@@ -364,8 +364,8 @@ void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::v
   if (prior_.alpha_law) {
     const Law law = *prior_.alpha_law;
     for (int r = 0; r < R_; ++r)
-      alpha_[r] = std::max(kLeast, std::exp(rng.log_gamma_variate(law.a + count[r]) -
-                                            std::log(law.b + psi_over_alpha(log_xi_bar_[r], sigma_, tau_))));
+      alpha_[r] = std::max(
+          kLeast, std::exp(rng.log_gamma_variate(law.a + count[r]) - std::log(law.b + psi_over_alpha(log_xi_bar_[r], sigma_, tau_))));
   }
   refresh();
 }

@@ -12,7 +12,7 @@ namespace hedgerow {
 namespace {
 constexpr std::int64_t kTable = 1 << 16;
 constexpr const char* kTooMany = "the counts must sum to less than 2e9";
-}
+}  // namespace
 
 Multinomial::Multinomial(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n, int columns, double beta)
     : columns_(columns), beta_(beta), log_gamma_beta_(lgamma(beta)), log_gamma_total_(lgamma(beta * columns)) {

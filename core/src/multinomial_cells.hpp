@@ -39,7 +39,8 @@ class CellSource : public Statistics {
   }
 
   void unpack(int slot, const double* data, std::size_t size) override {
-    if (size < 3 || size % 2 == 0 || !(data[0] >= 0.0 && data[0] <= kMostTokens)) throw std::invalid_argument("packed statistics of another shape");
+    if (size < 3 || size % 2 == 0 || !(data[0] >= 0.0 && data[0] <= kMostTokens))
+      throw std::invalid_argument("packed statistics of another shape");
     loaded_.clear();
     double tokens = 0.0;
     for (std::size_t i = 3; i < size; i += 2) {

@@ -255,7 +255,7 @@ class MultinomialTable final : public CellSource {
   }
 
   TileTable counts_;
-  double alone_;  // Vβ
+  double alone_;                        // Vβ
   AlignedVector<double> front_, mass_;  // mass: Vβ + tokens
   std::vector<double> log_normaliser_;
   std::vector<Totals> totals_;

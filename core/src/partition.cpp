@@ -140,8 +140,7 @@ void Partition::join(int a, int b) {
   sizes_[a] += sizes_[b];
   sizes_[b] = 0;
   if (!plain_)
-    for (int r = 0; r < R_; ++r)
-      log_q_[static_cast<std::size_t>(a) * R_ + r] += log_q_[static_cast<std::size_t>(b) * R_ + r];
+    for (int r = 0; r < R_; ++r) log_q_[static_cast<std::size_t>(a) * R_ + r] += log_q_[static_cast<std::size_t>(b) * R_ + r];
   statistics_->merge(a, b);
   close(b);
 }

@@ -15,7 +15,13 @@ namespace {
 class PoissonStatistics final : public Statistics {
  public:
   PoissonStatistics(const Poisson& family, Layout layout)
-      : f_(family), d_(family.columns()), width_(2 * d_ + 1), clusters_(layout == Layout::clusters), fields_(d_ + 1), columns_(d_), counts_(d_) {}
+      : f_(family),
+        d_(family.columns()),
+        width_(2 * d_ + 1),
+        clusters_(layout == Layout::clusters),
+        fields_(d_ + 1),
+        columns_(d_),
+        counts_(d_) {}
 
   int slots() const override { return slots_; }
 
@@ -257,8 +263,6 @@ void Poisson::settle(const int* rows, int n) {
   }
 }
 
-std::unique_ptr<Statistics> Poisson::statistics(Layout layout) const {
-  return std::make_unique<PoissonStatistics>(*this, layout);
-}
+std::unique_ptr<Statistics> Poisson::statistics(Layout layout) const { return std::make_unique<PoissonStatistics>(*this, layout); }
 
 }  // namespace hedgerow

@@ -175,8 +175,6 @@ bool Product::serial() const {
   return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->serial(); });
 }
 
-std::unique_ptr<Statistics> Product::statistics(Layout layout) const {
-  return std::make_unique<ProductStatistics>(*this, layout);
-}
+std::unique_ptr<Statistics> Product::statistics(Layout layout) const { return std::make_unique<ProductStatistics>(*this, layout); }
 
 }  // namespace hedgerow

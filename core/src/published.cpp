@@ -10,8 +10,8 @@
 namespace hedgerow {
 namespace {
 
-double log_merge(double log_d) { return -log_add(0.0, log_d); }          // 1/(1+d)
-double log_apart(double log_d) { return log_d - log_add(0.0, log_d); }   // d/(1+d)
+double log_merge(double log_d) { return -log_add(0.0, log_d); }         // 1/(1+d)
+double log_apart(double log_d) { return log_d - log_add(0.0, log_d); }  // d/(1+d)
 
 }  // namespace
 
@@ -107,7 +107,8 @@ void Published::plant(State& state) {
 void Published::step(State& state) {
   log_r_sum_ = 0.0;
   proposals_ = splits_ = split_accepts_ = merge_accepts_ = 0;
-  if (!trees_ || planted_ != state.partition.labels()) plant(state);
+  if (!trees_ || planted_ != state.partition.labels())
+    plant(state);
   else
     for (int root : roots_) trees_->refresh(root);
   for (int g = 0; g < global_moves_; ++g) global_move(state);
@@ -179,8 +180,10 @@ void Published::split(State& state, int c, double log_forward, const std::vector
     for (; chosen + 1 < w.size(); ++chosen)
       if ((left -= std::exp(w[chosen] - total)) < 0.0) break;
     log_forward += w[chosen] - total;
-    if (chosen == 0) parts.push_back(piece);
-    else parts[chosen - 1] = trees.insert(parts[chosen - 1], piece);
+    if (chosen == 0)
+      parts.push_back(piece);
+    else
+      parts[chosen - 1] = trees.insert(parts[chosen - 1], piece);
   }
   // The way back (eq. 11): any part may be picked, the others must then be the set to merge with.
   std::vector<int> all = parts;
@@ -286,8 +289,10 @@ void Published::local_moves(State& state) {
     if (chosen == own) continue;
     const bool alone = partition.size(own) == 1;
     if (!alone) roots_[own] = trees.detach(row);
-    if (chosen == k) roots_.push_back(row);
-    else roots_[chosen] = trees.insert(roots_[chosen], row);
+    if (chosen == k)
+      roots_.push_back(row);
+    else
+      roots_[chosen] = trees.insert(roots_[chosen], row);
     gibbs_.move(state, row, chosen);
     if (alone) {
       roots_[own] = roots_.back();

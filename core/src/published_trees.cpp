@@ -16,7 +16,8 @@ Trees::Trees(State& state)
   if (!state.measure.trivial_q()) q_.resize(static_cast<std::size_t>(n_) * R_);
   for (int i = 0; i < n_; ++i) {
     statistics_->add(i, i);
-    for (int r = 0; r < R_ && !q_.empty(); ++r) q_[static_cast<std::size_t>(i) * R_ + r] = state.measure.lq(state.partition.group(i), r);
+    for (int r = 0; r < R_ && !q_.empty(); ++r)
+      q_[static_cast<std::size_t>(i) * R_ + r] = state.measure.lq(state.partition.group(i), r);
     set_potentials(i);
   }
 }
@@ -58,8 +59,10 @@ int Trees::fresh() {
 }
 
 void Trees::add_to(int v, int x) {
-  if (leaf(x)) statistics_->add(v, x);
-  else statistics_->merge(v, x);
+  if (leaf(x))
+    statistics_->add(v, x);
+  else
+    statistics_->merge(v, x);
   node_[v].size += size(x);
   node_[v].changed = true;
   for (int r = 0; r < R_ && !q_.empty(); ++r) q_[static_cast<std::size_t>(v) * R_ + r] += q(x)[r];

@@ -155,7 +155,8 @@ void Shard::offer(const double* atom, std::int64_t name, double log_weight, std:
 
 // Jumps that no row sits on, octave by octave, as deep as the lowest slice of this shard. Those of the first octaves go into the
 // list that every row looks through; the many below them are offered to the few rows that lie so low.
-void Shard::draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms, Swept& out) {
+void Shard::draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms,
+                       Swept& out) {
   const double log_front = std::log(weights.alpha) + weights.sigma * weights.log_rate - lgamma(1.0 - weights.sigma);
   const double deep = -weights.log_rate - kListed * std::log(2.0);
   low_.clear();
@@ -202,7 +203,8 @@ Swept Shard::sweep(const Weights& weights, std::uint64_t iteration) {
   const Address slices(seed_, iteration, kSlice), choices(seed_, iteration, kChoice);
   for (int i = 0; i < n; ++i) {
     if (label_[i] >= k) throw std::invalid_argument("a label is beyond the clusters");
-    log_slice_[i] = std::min(weights.log_weight[label_[i]], log_cut) + std::log(slices.open(static_cast<std::uint64_t>(first_row_ + i)));
+    log_slice_[i] =
+        std::min(weights.log_weight[label_[i]], log_cut) + std::log(slices.open(static_cast<std::uint64_t>(first_row_ + i)));
   }
   std::vector<Candidate> list;
   for (int c = 0; c < k; ++c) list.push_back({weights.log_weight[c], c, -1});
@@ -218,7 +220,8 @@ Swept Shard::sweep(const Weights& weights, std::uint64_t iteration) {
   for (int j = 0; j < count; ++j) {
     ceiling[j] = std::min(list[order[j]].log_weight, log_cut);
     excess[j] = std::max(list[order[j]].log_weight - log_cut, 0.0);
-    std::copy_n(loose.begin() + static_cast<std::ptrdiff_t>(order[j]) * width, width, sorted.begin() + static_cast<std::ptrdiff_t>(j) * width);
+    std::copy_n(loose.begin() + static_cast<std::ptrdiff_t>(order[j]) * width, width,
+                sorted.begin() + static_cast<std::ptrdiff_t>(j) * width);
   }
   AtomPanel panel(*likelihood_, *statistics_);
   panel.load(sorted.data(), excess.data(), count);
@@ -237,7 +240,8 @@ Swept Shard::sweep(const Weights& weights, std::uint64_t iteration) {
   };
   AlignedVector<double> p(padded(count + 8));
   std::vector<std::int32_t> chosen(n);
-  const int always = static_cast<int>(std::partition_point(ceiling.begin(), ceiling.end(), [&](double c) { return c >= log_cut; }) - ceiling.begin());
+  const int always =
+      static_cast<int>(std::partition_point(ceiling.begin(), ceiling.end(), [&](double c) { return c >= log_cut; }) - ceiling.begin());
   for (int i = 0; i < n; ++i) {
     int above = always;
     while (above < count && ceiling[above] > log_slice_[i]) ++above;

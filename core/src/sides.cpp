@@ -17,9 +17,7 @@ void Sides::clear(int side) {
   q_[side].assign(state_->measure.trivial_q() ? 0 : state_->measure.bases(), 0.0);
 }
 
-double Sides::log_phi(int side) {
-  return state_->measure.log_weight(size_[side], q_[side].data()) + statistics_->log_marginal(side);
-}
+double Sides::log_phi(int side) { return state_->measure.log_weight(size_[side], q_[side].data()) + statistics_->log_marginal(side); }
 
 void Sides::add_q(std::vector<double>& q, int row, double sign) const {
   if (q.empty()) return;

@@ -32,15 +32,15 @@ struct Simd {
   void (*field_sums)(const double* panel, int blocks, int fields, const int* list, int count, double* out);
   // Counts x > 0 in the given columns: out = constant + Σ fields of `list` + Σ lnΓ(A + x) − lnΓ(A) − x·q. Fields: A[d], q[d], then
   // d + 1 that only `list` names. No factor A + i needs more than `bits` bits of exponent.
-  void (*poisson_predictive)(const double* panel, int blocks, int d, const int* list, int listed, const int* columns, const double* counts,
-                             int count, int bits, double constant, double* out);
+  void (*poisson_predictive)(const double* panel, int blocks, int d, const int* list, int listed, const int* columns,
+                             const double* counts, int count, int bits, double constant, double* out);
   // x[j] = exp(x[j] − max); returns the sum. k need not be padded.
   double (*softmax)(double* x, int k);
   // out[j] += log(scale[j] · Σ_r weight[r·stride + j]·b[r]).
   void (*mixed_weights)(const double* weight, const double* scale, int k, int stride, int R, const double* b, double* out);
 };
 
-const Simd& simd();                    // the best for this machine; HEDGEROW_ISA=baseline|avx2|avx512 overrides
+const Simd& simd();                        // the best for this machine; HEDGEROW_ISA=baseline|avx2|avx512 overrides
 const Simd* simd_named(const char* name);  // nullptr when this machine lacks it
 
 }  // namespace hedgerow

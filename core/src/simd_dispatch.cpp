@@ -22,8 +22,7 @@ const Simd* simd_named(const char* name) {
   if (std::strcmp(name, "baseline") == 0) return &baseline::table();
 #ifdef HEDGEROW_X86
   __builtin_cpu_init();
-  if (std::strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return &avx2::table();
+  if (std::strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2::table();
   if (std::strcmp(name, "avx512") == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
     return &avx512::table();

@@ -14,8 +14,9 @@ namespace {
 constexpr std::int64_t kMostJumps = 20000000;
 
 [[noreturn]] void refuse() {
-  throw std::runtime_error("Slice: more than twenty million jumps of the measure lie above the slices, as happens when alpha or sigma "
-                           "is large. Fix a smaller one or use another kernel, such as TreeGuided()");
+  throw std::runtime_error(
+      "Slice: more than twenty million jumps of the measure lie above the slices, as happens when alpha or sigma "
+      "is large. Fix a smaller one or use another kernel, such as TreeGuided()");
 }
 
 // Expected jumps above L, from below: the integral of α/Γ(1−σ) e^(−σv−e^(v+log b)) over v = log w, by its least value on each

@@ -56,8 +56,10 @@ void draw_start(Particle& particle, const Prior& prior, Rng& rng) {
   if (prior.theta_law) theta = rng.gamma(prior.theta_law->a, prior.theta_law->b);
   std::vector<double> alpha(prior.bases, prior.alpha), log_xi(prior.groups, 0.0);
   for (double& x : alpha) {
-    if (prior.kind == PriorKind::py) x = std::exp(rng.log_gamma_variate(theta / sigma) + std::log(sigma));
-    else if (prior.alpha_law) x = rng.gamma(prior.alpha_law->a, prior.alpha_law->b);
+    if (prior.kind == PriorKind::py)
+      x = std::exp(rng.log_gamma_variate(theta / sigma) + std::log(sigma));
+    else if (prior.alpha_law)
+      x = rng.gamma(prior.alpha_law->a, prior.alpha_law->b);
     x = std::max(x, 1e-300);
   }
   if (prior.kind == PriorKind::py) tau = 1.0;
@@ -84,8 +86,7 @@ double open_group(Particle& particle, int t, double log_prior_before, Rng& rng) 
     if (reach > 350.0 || std::max(target[0], target[kNodes]) < top - 35.0) break;
   }
   double total = 0.0;
-  for (int i = 0; i < kNodes; ++i)
-    total += mass[i] = std::exp(std::max(target[i], target[i + 1]) - top) + 1e-12;
+  for (int i = 0; i < kNodes; ++i) total += mass[i] = std::exp(std::max(target[i], target[i + 1]) - top) + 1e-12;
   const int cell = draw_index(rng, mass.data(), kNodes, total);
   const double v = -reach + (cell + rng.uniform()) * step;
   const double log_proposal = std::log(mass[cell] / total / step);
@@ -129,8 +130,10 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
         measure.add_point(t);
         log_weight[p] += open_group(particle, t, before, rng);
       } else {
-        if (measure.u_integrated()) log_weight[p] -= std::log(measure.alpha() + i);
-        else log_weight[p] += measure.log_u(t) - std::log(static_cast<double>(there));
+        if (measure.u_integrated())
+          log_weight[p] -= std::log(measure.alpha() + i);
+        else
+          log_weight[p] += measure.log_u(t) - std::log(static_cast<double>(there));
         measure.add_point(t);
       }
       w.resize(padded(k + 1));

@@ -20,7 +20,7 @@ constexpr int kFewAlone = 8;
 constexpr double kCalm = 0.05;
 constexpr std::size_t kDoubtful = 1 << 20;
 constexpr int kSlice = 1 << 14;  // a large batch is taken in as if it came in batches of this size
-}
+}  // namespace
 
 Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options,
                std::uint64_t seed)
@@ -153,8 +153,10 @@ void Stream::insert_best(std::vector<int>& order, int begin, int end) {
 void Stream::count_in(const std::vector<int>& order, int begin, int end, const std::vector<int>& groups) {
   for (int i = begin; i < end; ++i) ++group_sizes_[groups.empty() ? 0 : groups[order[i]]];
   measure_.set_group_sizes(group_sizes_);
-  if (seen_ == 0) first_guess(measure_, rng_, end - begin, log_q_of(order, begin, end), groups.empty() ? 0 : groups[order[begin]]);
-  else if (!measure_.trivial_q()) forest_.refresh(false);
+  if (seen_ == 0)
+    first_guess(measure_, rng_, end - begin, log_q_of(order, begin, end), groups.empty() ? 0 : groups[order[begin]]);
+  else if (!measure_.trivial_q())
+    forest_.refresh(false);
 }
 
 std::vector<double> Stream::log_q_of(const std::vector<int>& order, int begin, int end) const {

@@ -140,7 +140,8 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
        "packed statistics must belong to nodes");
   need(static_cast<int>(s.groups.size()) == rows && static_cast<int>(s.row_point.size()) == rows, "row arrays must be of one length");
   need(s.roots.size() == s.tags.size(), "every root has a tag");
-  need(s.log_q.size() == (measure_.trivial_q() ? 0 : static_cast<std::size_t>(nodes) * measure_.bases()), "mixing sums must belong to nodes");
+  need(s.log_q.size() == (measure_.trivial_q() ? 0 : static_cast<std::size_t>(nodes) * measure_.bases()),
+       "mixing sums must belong to nodes");
 
   // Every tree hangs together: each node and row is a root, a child of one node, or free; sizes add up, so there are no cycles.
   std::vector<int> node_seen(nodes, 0), row_seen(rows, 0);
@@ -205,7 +206,8 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   for (const auto* v : {&s.event_kind, &s.event_cluster, &s.event_other, &s.event_size})
     need(v->size() == s.event_at.size(), "event arrays must be of one length");
   for (std::size_t i = 0; i < s.event_at.size(); ++i) {
-    const bool ids = s.event_cluster[i] >= 0 && s.event_cluster[i] < s.next_id && s.event_other[i] >= -1 && s.event_other[i] < s.next_id;
+    const bool ids =
+        s.event_cluster[i] >= 0 && s.event_cluster[i] < s.next_id && s.event_other[i] >= -1 && s.event_other[i] < s.next_id;
     need(ids && s.event_kind[i] >= 0 && s.event_kind[i] <= Event::died, "events must be of known kinds and clusters");
   }
   for (std::size_t i = 0; i < s.event_at.size(); ++i)
@@ -228,7 +230,8 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
     need(s.packed_start[c] <= s.packed_start[c + 1] && s.packed_start[c] >= 0 &&
              s.packed_start[c + 1] <= static_cast<std::int64_t>(s.packed.size()),
          "packed statistics must belong to nodes");
-    forest_.statistics().unpack(c, s.packed.data() + s.packed_start[c], static_cast<std::size_t>(s.packed_start[c + 1] - s.packed_start[c]));
+    forest_.statistics().unpack(c, s.packed.data() + s.packed_start[c],
+                                static_cast<std::size_t>(s.packed_start[c + 1] - s.packed_start[c]));
   }
   forest_.restore(std::move(inner), s.free_nodes, s.log_q, s.roots, s.tags);
   need(forest_.consistent(), "statistics must be those of the trees");

@@ -13,11 +13,11 @@
 namespace hedgerow {
 namespace {
 constexpr int kMoves = 20, kClimbing = 100;  // at most, of draws and of the warm-up
-constexpr double kDoubt = 0.95;    // of all expected moves of a sweep fall to the doubtful rows
-constexpr int kTurns = 4;          // steady rows are visited in one sweep of so many
-constexpr double kRenewal = 10.0;  // moves for each cluster of one row that is to be renewed
-constexpr double kSingles = 0.1;   // of the rows visited, at most so many such moves
-}
+constexpr double kDoubt = 0.95;              // of all expected moves of a sweep fall to the doubtful rows
+constexpr int kTurns = 4;                    // steady rows are visited in one sweep of so many
+constexpr double kRenewal = 10.0;            // moves for each cluster of one row that is to be renewed
+constexpr double kSingles = 0.1;             // of the rows visited, at most so many such moves
+}  // namespace
 
 // Hyper-parameters that have not been drawn yet may keep thousands of rows alone, and joining those takes forever: the first
 // guide is grown with such as suit one cluster.
@@ -45,7 +45,8 @@ std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first, std::v
   std::iota(identity.begin(), identity.end(), 0);
   const ForestArrays arrays = forest.arrays(identity, n);
   auto guide = std::make_shared<WeightedGuide>();
-  guide->tree = Guide(std::vector<int>(arrays.left.begin(), arrays.left.end()), std::vector<int>(arrays.right.begin(), arrays.right.end()));
+  guide->tree =
+      Guide(std::vector<int>(arrays.left.begin(), arrays.left.end()), std::vector<int>(arrays.right.begin(), arrays.right.end()));
   guide->split_probability.resize(arrays.log_d.size(), 0.0);
   for (std::size_t v = n; v < arrays.log_d.size(); ++v) guide->split_probability[v] = 1.0 / (1.0 + std::exp(-arrays.log_d[v]));
   return guide;
@@ -104,7 +105,8 @@ void TreeGuided::settle(State& state) {
   sort_rows(n);
   const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;
   moves_ = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, visited, 0.15, std::clamp(3000.0 / n, 2.0, 10.0), kMoves);
-  singles_each_ = single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), kSingles * visited));
+  singles_each_ =
+      single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), kSingles * visited));
   settled_ = true;
 }
 
@@ -146,7 +148,8 @@ void TreeGuided::save(Carried& out) const {
   out.whole.insert(out.whole.end(), {growths_, static_cast<int>(guides_.size())});
   for (const auto& guide : guides_) {
     const std::ptrdiff_t n = guide->tree.rows();
-    for (const std::vector<int>* side : {&guide->tree.left, &guide->tree.right}) out.whole.insert(out.whole.end(), side->begin() + n, side->end());
+    for (const std::vector<int>* side : {&guide->tree.left, &guide->tree.right})
+      out.whole.insert(out.whole.end(), side->begin() + n, side->end());
     out.real.insert(out.real.end(), guide->split_probability.begin() + n, guide->split_probability.end());
   }
 }
@@ -158,7 +161,8 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   singles_each_ = in.whole();
   next_steady_ = in.whole();
   const bool few = moves_ <= std::max(global_moves_, kMoves) && singles_each_ <= std::max(single_moves_, static_cast<int>(n));
-  if (moves_ < 0 || singles_each_ < 0 || !few) throw std::invalid_argument("a kernel's memory has a number of moves that it cannot have");
+  if (moves_ < 0 || singles_each_ < 0 || !few)
+    throw std::invalid_argument("a kernel's memory has a number of moves that it cannot have");
   if (next_steady_ < 0 || next_steady_ >= kTurns) throw std::invalid_argument("a kernel's memory has a turn that does not exist");
   watch_ = {};
   watch_.sweeps = in.whole();
@@ -219,7 +223,10 @@ void TreeGuided::step(State& state) {
   const int n = state.partition.rows();
   if (!warming_ && !settled_) settle(state);
   const bool exact = !warming_ || annealing_.heat() == 1.0;
-  const int moves = !exact ? 0 : settled_ ? moves_ : global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, kMoves, kClimbing);
+  const int moves = !exact                    ? 0
+                    : settled_                ? moves_
+                    : global_moves_ != kTuned ? global_moves_
+                                              : tuned_moves(state, n, 0.5, kMoves, kClimbing);
   if (n > 1)
     for (int g = 0; g < moves; ++g) global_move(state);
   gibbs_.rest();

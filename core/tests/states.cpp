@@ -50,7 +50,8 @@ std::shared_ptr<GaussianWishart> wishart(const std::vector<double>& x, int d) {
 
 std::shared_ptr<GaussianDiagonal> diagonal(const std::vector<double>& x, int d) {
   const std::vector<double> mean(d, 0.0), one(d, 1.0);
-  return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(x.size()) / d, d, mean.data(), one.data(), one.data(), one.data());
+  return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(x.size()) / d, d, mean.data(), one.data(), one.data(),
+                                            one.data());
 }
 
 Prior sampled_prior() {
@@ -133,8 +134,10 @@ void kernels_go_on() {
       Carried other = t % 2 ? carried : memories[t % memories.size()];
       const int at = rng.index(static_cast<int>(other.whole.size()));
       const int values[] = {-1, 0, 1, 2, 59, 60, 61, 119, 2147483647, -2147483647 - 1};
-      if (t % 5 == 0) other.whole.resize(at);
-      else other.whole[at] = values[rng.index(10)];
+      if (t % 5 == 0)
+        other.whole.resize(at);
+      else
+        other.whole[at] = values[rng.index(10)];
       if (!other.real.empty() && t % 3 == 0) other.real[rng.index(static_cast<int>(other.real.size()))] = t % 2 ? std::nan("") : -1e300;
       Chain third = chain(likelihood, which);
       try {
@@ -178,10 +181,14 @@ Fed fed(int d, int batches, int size, bool gaussian, StreamOptions options) {
   for (int b = 0; b < batches; ++b) {
     const std::vector<double> more = rows(size, d, 100 + b);
     std::shared_ptr<Likelihood> batch;
-    if (gaussian) batch = wishart(more, d);
-    else batch = diagonal(more, d);
-    if (!out.stream) out.stream = std::make_unique<Stream>(batch, sampled_prior(), std::vector<int>{}, options, 3);
-    else out.stream->add(*batch, {});
+    if (gaussian)
+      batch = wishart(more, d);
+    else
+      batch = diagonal(more, d);
+    if (!out.stream)
+      out.stream = std::make_unique<Stream>(batch, sampled_prior(), std::vector<int>{}, options, 3);
+    else
+      out.stream->add(*batch, {});
     out.x.resize(static_cast<std::size_t>(out.stream->likelihood().rows()) * d);
     for (int i = 0; i < size; ++i)  // rows that were folded are used again
       std::copy_n(&more[static_cast<std::size_t>(i) * d], d, &out.x[static_cast<std::size_t>(out.stream->batch_rows()[i]) * d]);
@@ -213,7 +220,8 @@ void streams_go_on(bool gaussian) {
     two.add(*batch, {});
     same = same && labels_of(*one.stream) == labels_of(two) && one.stream->events().size() == two.events().size();
   }
-  expect(same && one.stream->forest().log_joint() == two.forest().log_joint(), "a stream goes on where it was put down", one.stream->forest().roots());
+  expect(same && one.stream->forest().log_joint() == two.forest().log_joint(), "a stream goes on where it was put down",
+         one.stream->forest().roots());
 }
 
 // One number of one array changed, an array cut or made longer: refused, or a stream that can be used.
@@ -226,16 +234,20 @@ void hostile_streams(int max_nodes, int batches) {
   int refused = 0, used = 0;
   for (int t = 0; t < 400; ++t) {
     StreamState s = state;
-    std::vector<std::int32_t>* whole[] = {&s.left, &s.right, &s.size, &s.free_nodes, &s.roots, &s.tags, &s.groups, &s.group_sizes, &s.compared,
-                                          &s.row_point, &s.free_rows, &s.doubtful, &s.home, &s.folds, &s.fold_node, &s.event_kind,
-                                          &s.event_cluster, &s.event_other, &s.event_size};
+    std::vector<std::int32_t>* whole[] = {&s.left,       &s.right,         &s.size,        &s.free_nodes, &s.roots,
+                                          &s.tags,       &s.groups,        &s.group_sizes, &s.compared,   &s.row_point,
+                                          &s.free_rows,  &s.doubtful,      &s.home,        &s.folds,      &s.fold_node,
+                                          &s.event_kind, &s.event_cluster, &s.event_other, &s.event_size};
     std::vector<double>* real[] = {&s.log_like, &s.slack, &s.packed, &s.log_u, &s.alpha};
     const int values[] = {-1, 0, 1, 2, 3, held, held - 1, 2147483647, -2147483647 - 1, static_cast<int>(state.left.size())};
     const double reals[] = {0.0, -1.0, 1e300, -1e300, std::nan(""), HUGE_VAL};
     if (t % 4 != 3) {
       auto& v = *whole[rng.index(19)];
-      if (v.empty() || t % 7 == 0) v.resize(rng.index(static_cast<int>(v.size()) + 2), 1);
-      else v[rng.index(static_cast<int>(v.size()))] = rng.uniform() < 0.5 ? values[rng.index(10)] : rng.index(static_cast<int>(state.left.size()));
+      if (v.empty() || t % 7 == 0)
+        v.resize(rng.index(static_cast<int>(v.size()) + 2), 1);
+      else
+        v[rng.index(static_cast<int>(v.size()))] =
+            rng.uniform() < 0.5 ? values[rng.index(10)] : rng.index(static_cast<int>(state.left.size()));
     } else if (t % 8 == 3) {
       auto& v = *real[rng.index(5)];
       if (!v.empty()) v[rng.index(static_cast<int>(v.size()))] = reals[rng.index(6)];
@@ -298,7 +310,8 @@ void hostile_counts() {
       ++refused;
     }
   }
-  expect(refused == nodes - Forest::kScratch - static_cast<int>(state.free_nodes.size()), "counts that rows do not add up to are refused", refused);
+  expect(refused == nodes - Forest::kScratch - static_cast<int>(state.free_nodes.size()),
+         "counts that rows do not add up to are refused", refused);
   Stream two(words(60, 1), sampled_prior(), StreamOptions{}, state);
   one.add(*words(40, 10), {});
   two.add(*words(40, 10), {});

@@ -156,7 +156,9 @@ std::vector<Case> cases(int n, Rng& rng) {
     (*real)[i] = rng.normal();
   }
   const auto at = [d](const auto& data, int first) { return data->data() + static_cast<std::size_t>(first) * d; };
-  const Make plain = [=](int first, int m) { return std::make_shared<Categorical>(at(codes, first), m, d, levels.data(), beta.data()); };
+  const Make plain = [=](int first, int m) {
+    return std::make_shared<Categorical>(at(codes, first), m, d, levels.data(), beta.data());
+  };
   const Make holes = [=](int first, int m) { return std::make_shared<Categorical>(at(gaps, first), m, d, levels.data(), beta.data()); };
   const Make few = [=](int first, int m) { return std::make_shared<Poisson>(at(small, first), m, d, a.data(), b.data()); };
   const Make many = [=](int first, int m) { return std::make_shared<Poisson>(at(large, first), m, d, a.data(), b.data()); };
@@ -164,7 +166,11 @@ std::vector<Case> cases(int n, Rng& rng) {
     auto diagonal = std::make_shared<GaussianDiagonal>(at(real, first), m, d, mean.data(), half.data(), a.data(), b.data());
     return std::make_shared<Product>(std::vector<std::shared_ptr<Likelihood>>{holes(first, m), few(first, m), diagonal});
   };
-  return {{"Categorical", plain}, {"Categorical with gaps", holes}, {"Poisson", few}, {"Poisson, large, with gaps", many, true}, {"Product", product}};
+  return {{"Categorical", plain},
+          {"Categorical with gaps", holes},
+          {"Poisson", few},
+          {"Poisson, large, with gaps", many, true},
+          {"Product", product}};
 }
 
 }  // namespace

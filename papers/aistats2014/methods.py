@@ -89,9 +89,7 @@ def tree_guided(points: Points, iterations: int, warmup: int, seed: int) -> Reco
     return record | {"start_log_joint": settled(points, forest.labels, seed)}
 
 
-def _chain(
-    points: Points, kernel: hr.Kernel, iterations: int, warmup: int, seed: int, labels: Labels, before: float
-) -> Record:
+def _chain(points: Points, kernel: hr.Kernel, iterations: int, warmup: int, seed: int, labels: Labels, before: float) -> Record:
     """A sampler for so many iterations; `before` is when its clock began."""
     model, X = model_of(points), points.X
     bound = model.likelihood.bind(X)

@@ -28,9 +28,7 @@ def logged_runs() -> Record | None:
     file = stored("nrmm_author_toy_runs.npz")
     if file is None:
         return None
-    return {
-        prior: {method: _cell(file, f"{PREFIX[prior]}_{word}") for method, word in LOGGED.items()} for prior in PREFIX
-    }
+    return {prior: {method: _cell(file, f"{PREFIX[prior]}_{word}") for method, word in LOGGED.items()} for prior in PREFIX}
 
 
 def _cell(file: dict[str, npt.NDArray[Any]], stem: str) -> Record:
@@ -61,9 +59,7 @@ def _cell(file: dict[str, npt.NDArray[Any]], stem: str) -> Record:
     return row
 
 
-def run_under_their_prior(
-    X: npt.NDArray[np.float64], labels: npt.ArrayLike, kernel: hr.Kernel, iterations: int, seed: int
-) -> Record:
+def run_under_their_prior(X: npt.NDArray[np.float64], labels: npt.ArrayLike, kernel: hr.Kernel, iterations: int, seed: int) -> Record:
     """A chain under exactly the authors' NGG prior: best log joint and mean number of clusters."""
     prior = hr.NGG(0.5, 0.5, 1.0)
     chain = Chain(hr.Mixture(prior, hr.GaussianWishart()), X, kernel, labels=labels, seed=seed, start={"alpha": 0.5, "sigma": 0.5})

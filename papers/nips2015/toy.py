@@ -100,9 +100,7 @@ def main(size: Size, out: Path, seeds: int | None = None) -> Record:
     return result
 
 
-def _run(
-    runs: Runs, data: Set, prior: str, method: str, found: hr.Kernel, seed: int, seconds: float, after: Any
-) -> Record:
+def _run(runs: Runs, data: Set, prior: str, method: str, found: hr.Kernel, seed: int, seconds: float, after: Any) -> Record:
     model = hr.Mixture(PRIORS[prior], hr.GaussianWishart()).resolve(data.X)
     settings = {
         "data": data.name, "rows": len(data.X), "prior": repr(model.prior), "kernel": repr(found), "seconds": seconds,

@@ -39,8 +39,7 @@ def need_extra(module: str, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"This needs {module.partition('.')[0]}, which is not installed. "
-            f"Install it with: pip install 'hedgerow[{extra}]'"
+            f"This needs {module.partition('.')[0]}, which is not installed. Install it with: pip install 'hedgerow[{extra}]'"
         ) from error
 
 

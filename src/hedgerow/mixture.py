@@ -49,9 +49,7 @@ class Mixture:
     def __post_init__(self) -> None:
         """Refuse anything but an instance of each kind, in the right order."""
         _check_part("prior", self.prior, Prior, Likelihood, "such as DP() or NGG()")
-        _check_part(
-            "likelihood", self.likelihood, Likelihood, Prior, "such as GaussianWishart() or Multinomial()"
-        )
+        _check_part("likelihood", self.likelihood, Likelihood, Prior, "such as GaussianWishart() or Multinomial()")
 
     @property
     def is_resolved(self) -> bool:
@@ -62,9 +60,7 @@ class Mixture:
         """The same model with the likelihood's open hyper-parameters taken from X."""
         return replace(self, likelihood=self.likelihood.resolve(X))
 
-    def log_joint(
-        self, X: Any, labels: npt.ArrayLike, u: Any = None, *, times: Any = None, **values: Any
-    ) -> float:
+    def log_joint(self, X: Any, labels: npt.ArrayLike, u: Any = None, *, times: Any = None, **values: Any) -> float:
         """log p(X, partition, u) of the rows of X under the given labels.
 
         Leave u out to integrate over it, which `DP` and `PitmanYor` can do. `values` are hyper-parameters of

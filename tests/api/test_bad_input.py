@@ -19,9 +19,7 @@ NAN, INF = float("nan"), float("inf")
 GOOD = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0], [0.0, 7.0]])
 
 #: Owner(name=value): name must <requirement>. Got <value>.
-HOUSE = re.compile(
-    r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL
-)
+HOUSE = re.compile(r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL)
 
 
 def plain_sum() -> Custom:
@@ -187,12 +185,7 @@ ODD["read-only"].setflags(write=False)
 
 @pytest.mark.parametrize(
     ("family", "case"),
-    [
-        (family, case)
-        for family in FAMILIES
-        for case in ODD
-        if (family, case) != ("Multinomial", "1e9 offset")
-    ],
+    [(family, case) for family in FAMILIES for case in ODD if (family, case) != ("Multinomial", "1e9 offset")],
 )
 def test_odd_but_right(family: str, case: str) -> None:
     X = ODD[case]

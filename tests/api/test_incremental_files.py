@@ -13,9 +13,7 @@ import hedgerow as hr
 from hedgerow.data.container import FormatError, read_container, write_container
 
 RNG = np.random.default_rng(0)
-BATCHES = [
-    pd.DataFrame(RNG.normal(0, 0.3, (80, 2)) + 4 * RNG.integers(0, 3, (80, 2)), columns=["east", "north"]) for _ in range(5)
-]
+BATCHES = [pd.DataFrame(RNG.normal(0, 0.3, (80, 2)) + 4 * RNG.integers(0, 3, (80, 2)), columns=["east", "north"]) for _ in range(5)]
 
 
 @pytest.mark.parametrize(

@@ -85,11 +85,13 @@ def test_gaps_through_estimators_trees_and_pictures(name: str, tmp_path) -> None
 
 def test_gaps_from_the_command_line(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame({
-        "length": FAMILIES["GaussianDiagonal"][1][:, 0],
-        "visits": FAMILIES["Poisson"][1][:, 0],
-        "colour": np.where(SIDE == 0, "red", "blue"),
-    })
+    frame = pd.DataFrame(
+        {
+            "length": FAMILIES["GaussianDiagonal"][1][:, 0],
+            "visits": FAMILIES["Poisson"][1][:, 0],
+            "colour": np.where(SIDE == 0, "red", "blue"),
+        }
+    )
     frame.loc[3, "colour"] = None
     frame.to_csv("table.csv", index=False)
     assert main(["fit", "table.csv", "--draws", "15", "--warmup", "15", "--chains", "2", "--seed", "1", "--quiet"]) == 0

@@ -129,9 +129,7 @@ def test_an_error_of_a_chain_comes_out_as_it_is(model, X) -> None:
 @pytest.mark.usefixtures("short_segments")
 def test_stopped_by_a_callback_and_resumed_elsewhere(model, X, whole, tmp_path) -> None:
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        post = sample(
-            model, X, **SETTINGS, backend="joblib", checkpoint=tmp_path / "run", callbacks=[lambda update: update.done > 30]
-        )
+        post = sample(model, X, **SETTINGS, backend="joblib", checkpoint=tmp_path / "run", callbacks=[lambda update: update.done > 30])
     assert post.run["interrupted"]
     assert_same(whole, resume(Checkpoint(tmp_path / "run"), backend="threads"))
 

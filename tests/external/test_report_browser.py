@@ -145,9 +145,7 @@ def click_branch(driver: Any, node: int) -> None:
 
 
 def highlighted(driver: Any) -> set[int]:
-    rows = driver.execute_script(
-        "return [...document.querySelectorAll('.point.hit')].map((p) => p.dataset.row)"
-    )
+    rows = driver.execute_script("return [...document.querySelectorAll('.point.hit')].map((p) => p.dataset.row)")
     return {int(row) for row in rows}
 
 
@@ -270,9 +268,7 @@ def test_hostile_names_do_nothing(visit: Callable[..., Any]) -> None:
 
 
 def test_dark_follows_the_system_and_the_button(visit: Callable[..., Any]) -> None:
-    brightness = (
-        "return getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
-    )
+    brightness = "return getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
     driver = visit("full", theme="dark")
     assert max(driver.execute_script(brightness)) < 60
     button = driver.find_element("id", "theme")
@@ -288,9 +284,7 @@ def test_dark_follows_the_system_and_the_button(visit: Callable[..., Any]) -> No
 def test_similarity_is_painted_and_tells_its_value(visit: Callable[..., Any]) -> None:
     driver = visit("full")
     canvas = driver.find_element("css selector", "#similarity canvas")
-    corner = (
-        "const c = arguments[0]; return [...c.getContext('2d').getImageData(30, 30, 1, 1).data].slice(0, 3)"
-    )
+    corner = "const c = arguments[0]; return [...c.getContext('2d').getImageData(30, 30, 1, 1).data].slice(0, 3)"
     assert max(driver.execute_script(corner, canvas)) < 140  # the first cluster's square is dark
     webdriver.ActionChains(driver).move_to_element_with_offset(canvas, -200, -200).perform()
     assert "together with probability 0.97" in driver.find_element("id", "similarity-readout").text

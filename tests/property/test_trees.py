@@ -41,8 +41,10 @@ def potential(prior: str, likelihood: hr.Likelihood, X: np.ndarray) -> reference
     def log_phi_h(rows: frozenset[int]) -> float:
         if rows not in known:
             m = len(rows)
-            kappa = log(alpha) + lgamma(m) if prior == "DP" else (
-                log(alpha) + lgamma(m - sigma) - lgamma(1 - sigma) - (m - sigma) * log(U + tau)
+            kappa = (
+                log(alpha) + lgamma(m)
+                if prior == "DP"
+                else (log(alpha) + lgamma(m - sigma) - lgamma(1 - sigma) - (m - sigma) * log(U + tau))
             )
             known[rows] = kappa + likelihood.log_marginal(X[sorted(rows)])
         return known[rows]

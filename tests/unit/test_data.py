@@ -179,9 +179,7 @@ def test_a_numpy_matrix_is_a_table() -> None:
 
 def test_as_counts_accepts_dense_counts_and_frames() -> None:
     np.testing.assert_array_equal(as_counts(pd.DataFrame(COLUMNS), "Test").toarray(), MATRIX)
-    with pytest.raises(
-        ParameterError, match=r"X\[1, 1\]=-4.0\): .* \(row 1, column 1 'age', counted from 0\)"
-    ):
+    with pytest.raises(ParameterError, match=r"X\[1, 1\]=-4.0\): .* \(row 1, column 1 'age', counted from 0\)"):
         as_counts(pl.DataFrame({"height": [1.0, 3.0], "age": [2, -4]}), "Test")
 
 

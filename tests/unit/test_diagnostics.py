@@ -103,9 +103,7 @@ def test_a_rare_excursion_keeps_finite_answers() -> None:
 
 
 @pytest.mark.parametrize("function", ALL)
-@pytest.mark.parametrize(
-    "trace", [np.zeros((2, 3)), np.array([[1.0, np.nan, 2.0, 3.0]] * 2), np.array([[1.0, np.inf, 2.0, 3.0]] * 2)]
-)
+@pytest.mark.parametrize("trace", [np.zeros((2, 3)), np.array([[1.0, np.nan, 2.0, 3.0]] * 2), np.array([[1.0, np.inf, 2.0, 3.0]] * 2)])
 def test_nothing_to_say_is_nan_without_a_warning(function: Callable[[Any], float], trace: np.ndarray) -> None:
     assert math.isnan(function(trace))
 

@@ -23,9 +23,7 @@ from hedgerow.reference.likelihoods import (
 
 NAN, INF = float("nan"), float("inf")
 SEED = st.integers(0, 2**32 - 1)
-HOUSE = re.compile(
-    r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL
-)
+HOUSE = re.compile(r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL)
 
 
 def random_labels(rng: np.random.Generator, n: int) -> npt.NDArray[np.int32]:
@@ -93,9 +91,7 @@ def test_marginals_are_integrals() -> None:
 
     x, a, b = np.array([[3.0], [0.0], [NAN], [7.0]]), 1.3, 0.4
     seen = x[~np.isnan(x)]
-    value, _ = integrate.quad(
-        lambda rate: stats.poisson.pmf(seen, rate).prod() * stats.gamma.pdf(rate, a, scale=1 / b), 0, 60
-    )
+    value, _ = integrate.quad(lambda rate: stats.poisson.pmf(seen, rate).prod() * stats.gamma.pdf(rate, a, scale=1 / b), 0, 60)
     assert Poisson([a], [b]).log_marginal(x) == pytest.approx(np.log(value), abs=1e-7)
 
     weights = np.array([0.8, 1.5, 0.6])
@@ -115,9 +111,7 @@ def test_log_densities_against_scipy() -> None:
     X = np.array([[1.0, 0.0], [NAN, 1.0], [0.0, NAN]])
     coins = Bernoulli().resolve(X)
     theta = coins.sample_posterior(X, rng)
-    expected = np.nansum(
-        stats.bernoulli.logpmf(np.nan_to_num(X), np.exp(theta.log_one)) * ~np.isnan(X), axis=1
-    )
+    expected = np.nansum(stats.bernoulli.logpmf(np.nan_to_num(X), np.exp(theta.log_one)) * ~np.isnan(X), axis=1)
     np.testing.assert_allclose(coins.log_density(theta, X), expected)
 
     X = np.array([[4.0, 0.0], [NAN, 900.0], [2.0, NAN]])
@@ -130,9 +124,7 @@ def test_log_densities_against_scipy() -> None:
     levels = Categorical().resolve(rows)
     first, second = levels.sample_posterior(rows, rng)
     np.testing.assert_allclose(np.exp(first).sum(), 1)
-    np.testing.assert_allclose(
-        levels.log_density((first, second), rows), [first[0] + second[0], second[1], first[1]]
-    )
+    np.testing.assert_allclose(levels.log_density((first, second), rows), [first[0] + second[0], second[1], first[1]])
 
 
 # Draws
@@ -194,9 +186,7 @@ def test_tiny_weights_do_not_underflow() -> None:
     tiny = Categorical(1e-5, [range(500)]).resolve([[3]])
     assert np.isfinite(tiny.sample_posterior(np.empty((0, 1)), rng)[0]).all()
     assert np.isfinite(tiny.simulate([0, 0, 1], rng)).all()
-    assert all(
-        np.isfinite(part).all() for part in Bernoulli([1e-8], [1e-8]).sample_posterior(np.empty((0, 1)), rng)
-    )
+    assert all(np.isfinite(part).all() for part in Bernoulli([1e-8], [1e-8]).sample_posterior(np.empty((0, 1)), rng))
     assert np.isfinite(Poisson([1e-8], [1.0]).sample_posterior(np.empty((0, 1)), rng)).all()
     X = [[0], [1], [1]]
     assert np.isfinite(Bernoulli(1e-30, 1e-30).resolve(X).bind(X).log_marginals(np.zeros(3, np.int32))).all()

@@ -35,9 +35,7 @@ def tree_partitions(forest: hr.Forest, node: int) -> list[list[list[int]]]:
     whole = [[sorted(forest.rows(node).tolist())]]
     if forest.left[node] < 0:
         return whole
-    pairs = [
-        a + b for a in tree_partitions(forest, forest.left[node]) for b in tree_partitions(forest, forest.right[node])
-    ]
+    pairs = [a + b for a in tree_partitions(forest, forest.left[node]) for b in tree_partitions(forest, forest.right[node])]
     return whole + pairs
 
 

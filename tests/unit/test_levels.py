@@ -25,9 +25,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
 
 NAN, INF = float("nan"), float("inf")
-HOUSE = re.compile(
-    r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL
-)
+HOUSE = re.compile(r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL)
 
 # Where levels come from
 
@@ -41,9 +39,7 @@ TABLES: dict[str, Any] = {
         {"colour": pd.array(COLOURS, dtype="string"), "grade": pd.array([1, 2, None, 2], dtype="Int64")}
     ),
     "polars": pl.DataFrame({"colour": COLOURS, "grade": [1, 2, None, 2]}),
-    "polars categorical": pl.DataFrame(
-        {"colour": pl.Series(COLOURS, dtype=pl.Categorical), "grade": [1, 2, None, 2]}
-    ),
+    "polars categorical": pl.DataFrame({"colour": pl.Series(COLOURS, dtype=pl.Categorical), "grade": [1, 2, None, 2]}),
     "arrow": pa.table({"colour": COLOURS, "grade": [1, 2, None, 2]}),
     "arrow dictionary": pa.table({"colour": pa.array(COLOURS).dictionary_encode(), "grade": [1, 2, None, 2]}),
     "masked": np.ma.array(
@@ -60,9 +56,7 @@ def test_levels_of_every_kind_of_table(kind: str) -> None:
     assert model.levels == (("blue", "red"), (1, 2))
     np.testing.assert_array_equal(model.check(X), [[1, 1], [NAN, 2], [0, NAN], [1, 2]])
     np.testing.assert_array_equal(model.codes(X), [[1, 0], [-1, 1], [0, -1], [1, 1]])
-    assert model.log_marginal(X) == pytest.approx(
-        Categorical().resolve(TABLES["lists"]).log_marginal(TABLES["lists"])
-    )
+    assert model.log_marginal(X) == pytest.approx(Categorical().resolve(TABLES["lists"]).log_marginal(TABLES["lists"]))
     np.testing.assert_array_equal(model.check(model.check(X)), model.check(X))
     assert model.log_marginal(model.check(X)) == model.log_marginal(X)
 
@@ -166,9 +160,7 @@ def test_a_likelihood_is_a_value(model: Likelihood) -> None:
             assert not value.flags.writeable
 
 
-@pytest.mark.parametrize(
-    "model", [Bernoulli(), Bernoulli(1.0, 1.0), Categorical(), Categorical(0.5), Poisson()], ids=repr
-)
+@pytest.mark.parametrize("model", [Bernoulli(), Bernoulli(1.0, 1.0), Categorical(), Categorical(0.5), Poisson()], ids=repr)
 @pytest.mark.parametrize("call", ["bind", "log_marginal", "simulate", "sample_posterior"])
 def test_open_hyper_parameters_are_named(model: Likelihood, call: str) -> None:
     rng = np.random.default_rng(0)

@@ -129,12 +129,7 @@ def test_log_marginals_are_exact_at_every_scale(factor: float) -> None:
         n, d = len(Z), 3
         sums = [sum(row[i] for row in Z) for i in range(d)]
         scale = [
-            [
-                Fraction(psi[i, j])
-                + sum(row[i] * row[j] for row in Z)
-                - sums[i] * sums[j] / (n + Fraction(r))
-                for j in range(d)
-            ]
+            [Fraction(psi[i, j]) + sum(row[i] * row[j] for row in Z) - sums[i] * sums[j] / (n + Fraction(r)) for j in range(d)]
             for i in range(d)
         ]
         expected = -n * d / 2 * np.log(np.pi) + multigammaln((nu + n) / 2, d) - multigammaln(nu / 2, d)

@@ -55,9 +55,7 @@ def test_gaussian_wishart_equals_the_twin(seed: int, n: int, d: int) -> None:
         random_psd(rng, d),
     )
     found = GaussianWishart(mean, r, nu, psi).bind(X).log_marginals(labels)
-    expected = [
-        gaussian_wishart_log_marginal(X[labels == c], mean, r, nu, psi) for c in range(labels.max() + 1)
-    ]
+    expected = [gaussian_wishart_log_marginal(X[labels == c], mean, r, nu, psi) for c in range(labels.max() + 1)]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -69,9 +67,7 @@ def test_gaussian_diagonal_equals_the_twin(seed: int, n: int, d: int, missing: f
     X[rng.random((n, d)) < missing] = NAN
     mean, r, a, b = rng.standard_normal(d), *(rng.gamma(1, size=d) + 0.05 for _ in range(3))
     found = GaussianDiagonal(mean, r, a, b).bind(X).log_marginals(labels)
-    expected = [
-        gaussian_diagonal_log_marginal(X[labels == c], mean, r, a, b) for c in range(labels.max() + 1)
-    ]
+    expected = [gaussian_diagonal_log_marginal(X[labels == c], mean, r, a, b) for c in range(labels.max() + 1)]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -306,9 +302,7 @@ def test_given_arrays_are_copied() -> None:
         lambda model: model.sample_posterior([[1, 2]], np.random.default_rng(0)),
     ],
 )
-@pytest.mark.parametrize(
-    "model", [GaussianWishart(), GaussianWishart(0.0, 1.0, 5.0, 1.0), GaussianDiagonal()]
-)
+@pytest.mark.parametrize("model", [GaussianWishart(), GaussianWishart(0.0, 1.0, 5.0, 1.0), GaussianDiagonal()])
 def test_open_hyper_parameters_are_named(model: Likelihood, call: Any) -> None:
     with pytest.raises(ParameterError, match=r"must be .* here: call resolve\(X\) first"):
         call(model)

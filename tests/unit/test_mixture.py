@@ -119,9 +119,7 @@ def test_a_model_is_a_frozen_value() -> None:
     assert model != Mixture(DP(), GaussianWishart())
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.prior = DP(2.0)  # type: ignore[misc]
-    assert repr(Mixture(DP(1.0), Multinomial())).startswith(
-        "Mixture(prior=DP(alpha=1.0), likelihood=Multinomial("
-    )
+    assert repr(Mixture(DP(1.0), Multinomial())).startswith("Mixture(prior=DP(alpha=1.0), likelihood=Multinomial(")
 
 
 @pytest.mark.parametrize(

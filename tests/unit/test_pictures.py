@@ -42,12 +42,14 @@ def wide() -> hr.Posterior:
 def table() -> hr.Posterior:
     rng = np.random.default_rng(0)
     side = np.repeat([0, 1], 40)
-    frame = pd.DataFrame({
-        "length": rng.normal(4 * side, 1.0),
-        "visits": rng.poisson(1 + 6 * side),
-        "width": rng.normal(-3 * side, 1.0),
-        "colour": np.where(rng.random(80) < 0.2, "green", np.array(["red", "blue"])[side]),
-    })
+    frame = pd.DataFrame(
+        {
+            "length": rng.normal(4 * side, 1.0),
+            "visits": rng.poisson(1 + 6 * side),
+            "width": rng.normal(-3 * side, 1.0),
+            "colour": np.where(rng.random(80) < 0.2, "green", np.array(["red", "blue"])[side]),
+        }
+    )
     frame.loc[3, "width"] = np.nan
     parts = {"length": hr.GaussianWishart(), "visits": hr.Poisson(), "width": hr.GaussianDiagonal(), "colour": hr.Categorical()}
     return hr.sample(hr.Mixture(hr.DP(1.0), hr.Product(parts)), frame, **SHORT)

@@ -71,9 +71,7 @@ class TestTreeGeometry:
         tops = plots.cut_clusters(HAND["left"], HAND["right"], HAND["roots"], log_d)
         assert tops.tolist() == [9, 10, 6]
 
-    @pytest.mark.parametrize(
-        "forest", [HAND, forest_of(200), caterpillar(50)], ids=["hand", "blobs", "caterpillar"]
-    )
+    @pytest.mark.parametrize("forest", [HAND, forest_of(200), caterpillar(50)], ids=["hand", "blobs", "caterpillar"])
     def test_heights_grow_upwards_and_the_cut_separates(self, forest: dict[str, Any]) -> None:
         scale = plots.tree_heights(**forest)
         left, right = np.asarray(forest["left"]), np.asarray(forest["right"])
@@ -310,9 +308,7 @@ class TestDrawing:
     def render(self, ax: Any) -> None:
         np.ravel(ax)[0].figure.canvas.draw()
 
-    @pytest.mark.parametrize(
-        "forest", [HAND, forest_of(1500), caterpillar(3)], ids=["hand", "blobs", "small"]
-    )
+    @pytest.mark.parametrize("forest", [HAND, forest_of(1500), caterpillar(3)], ids=["hand", "blobs", "small"])
     def test_dendrogram(self, forest: dict[str, Any]) -> None:
         import matplotlib.pyplot as plt
 

@@ -115,9 +115,9 @@ def test_verdict_follows_the_chains(post: Posterior) -> None:
     bad = dataclasses.replace(good, log_joint=good.log_joint + np.arange(4)[:, None])
     assert "do not agree yet" in bad.summary().note
     assert "log_joint" in bad.summary().note
-    short = dataclasses.replace(good, **{
-        name: getattr(good, name)[:, :2] for name in ("labels", "log_joint", "n_clusters", "u", "alpha", "sigma", "tau")
-    })
+    short = dataclasses.replace(
+        good, **{name: getattr(good, name)[:, :2] for name in ("labels", "log_joint", "n_clusters", "u", "alpha", "sigma", "tau")}
+    )
     assert "Too few draws" in short.summary().note
 
 
@@ -235,8 +235,7 @@ def test_membership_is_the_posterior_once_the_new_row_is_known() -> None:
     proba = post.predict_proba(x, partition=partition)
     assert proba[0] == pytest.approx(expected, abs=3e-3)
     evidence = [
-        np.logaddexp.reduce([model.log_joint(data, p) for p in enumerate_partitions(len(data))])
-        for data in (X, np.vstack([X, x]))
+        np.logaddexp.reduce([model.log_joint(data, p) for p in enumerate_partitions(len(data))]) for data in (X, np.vstack([X, x]))
     ]
     assert post.log_density(x)[0] == pytest.approx(evidence[1] - evidence[0], abs=3e-3)
 
@@ -301,9 +300,7 @@ def test_predict_with_times() -> None:
     times = np.array([2000, 2000, 2001, 2001, 2002, 2002])
     model = Mixture(MixedNRM(NGG(1.0, 0.3, 1.0), decay=0.5), GaussianDiagonal())
     shape = (1, 4, 3)
-    post = make(
-        model, X, np.tile([0, 0, 0, 1, 1, 1], (1, 4, 1)), u=rng.gamma(2, 1, shape), alpha=np.ones(shape), times=times
-    )
+    post = make(model, X, np.tile([0, 0, 0, 1, 1, 1], (1, 4, 1)), u=rng.gamma(2, 1, shape), alpha=np.ones(shape), times=times)
     proba = post.predict_proba(X, times=times)
     assert proba.sum(axis=1) == pytest.approx(np.ones(6))
     assert not np.allclose(proba, post.predict_proba(X, times=times[::-1].copy()))

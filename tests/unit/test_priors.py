@@ -148,9 +148,7 @@ def test_expected_clusters_closed_forms() -> None:
     assert PitmanYor(theta, sigma).expected_clusters(n) == pytest.approx(K, rel=1e-11)
     # σ near 0 is the Dirichlet process with α = θ: no cancellation
     assert PitmanYor(alpha, 1e-11).expected_clusters(n) == pytest.approx(DP(alpha).expected_clusters(n), rel=1e-9)
-    assert Stable(sigma=0.5).expected_clusters(n) == pytest.approx(
-        np.exp(gammaln(n + 0.5) - gammaln(n) - gammaln(1.5)), rel=1e-11
-    )
+    assert Stable(sigma=0.5).expected_clusters(n) == pytest.approx(np.exp(gammaln(n + 0.5) - gammaln(n) - gammaln(1.5)), rel=1e-11)
     assert Stable(alpha=9.0, sigma=0.5).expected_clusters(n) == Stable(sigma=0.5).expected_clusters(n)
 
 
@@ -188,9 +186,7 @@ def test_expected_clusters_limits_and_scale() -> None:
     assert NGG(1e-9, 0.4).expected_clusters(1000) == pytest.approx(Stable(sigma=0.4).expected_clusters(1000), rel=1e-6)
     assert NGG(2.0, 1e-7).expected_clusters(1000) == pytest.approx(DP(2.0).expected_clusters(1000), rel=1e-5)
     # only α τ^σ matters
-    assert NGG(2.0, 0.4, 3.0).expected_clusters(500) == pytest.approx(
-        NGG(2.0 * 3.0**0.4, 0.4, 1.0).expected_clusters(500), rel=1e-9
-    )
+    assert NGG(2.0, 0.4, 3.0).expected_clusters(500) == pytest.approx(NGG(2.0 * 3.0**0.4, 0.4, 1.0).expected_clusters(500), rel=1e-9)
     assert NIG(2.0, 3.0).expected_clusters(500) == NGG(2.0, 0.5, 3.0).expected_clusters(500)
 
 

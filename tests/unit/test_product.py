@@ -214,15 +214,10 @@ def test_new_data() -> None:
     new = frame.iloc[[5, 3], ::-1].reset_index(drop=True)
     np.testing.assert_allclose(post.log_density(new), post.log_density(frame.iloc[[5, 3]]))
     new.loc[0, "sex"] = "x"
-    with pytest.raises(
-        ParameterError, match=r"Product, in the group .'sex',.: Categorical.*one of the levels 'f', 'm'"
-    ):
+    with pytest.raises(ParameterError, match=r"Product, in the group .'sex',.: Categorical.*one of the levels 'f', 'm'"):
         post.predict(new)
     lenient = Product(
-        tuple(
-            (c, dataclasses.replace(p, unseen="missing") if c == ("sex",) else p)
-            for c, p in fitted.likelihood.parts
-        ),
+        tuple((c, dataclasses.replace(p, unseen="missing") if c == ("sex",) else p) for c, p in fitted.likelihood.parts),
         fitted.likelihood.columns,
     )
     assert np.isnan(lenient.check(new)[0, 1])
@@ -339,9 +334,7 @@ def test_bad_data() -> None:
             with pytest.raises(ParameterError, match=re.escape(words)):
                 door(X)
     product = model().resolve(frame)
-    with pytest.raises(
-        ParameterError, match=r"X must have 6 columns, as the model was resolved with \('height', 'sex'"
-    ):
+    with pytest.raises(ParameterError, match=r"X must have 6 columns, as the model was resolved with \('height', 'sex'"):
         product.check(np.ones((3, 7)))
     with pytest.raises(ParameterError, match="X must have a column 3, counted from 0"):
         Product({3: P}).check([[1, 2]])

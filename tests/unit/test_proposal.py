@@ -74,9 +74,7 @@ def test_what_a_column_is_taken_for(name: str) -> None:
 
 
 def test_a_mixed_frame() -> None:
-    frame = pd.DataFrame(
-        {name: values for name, (values, _, _) in COLUMNS.items() if name != "measurements with gaps"}
-    )
+    frame = pd.DataFrame({name: values for name, (values, _, _) in COLUMNS.items() if name != "measurements with gaps"})
     for table in (frame, pl.from_pandas(frame.drop(columns=["lists", "categories of numbers"]))):
         proposal = likelihood_for(table)
         product = proposal.likelihood

@@ -221,9 +221,7 @@ def test_multinomial_sums_to_one_and_reads_sparse() -> None:
     chances = [np.exp(likelihoods.multinomial_log_marginal(np.vstack([first, r]), 0.4) - given) for r in rows]
     assert sum(chances) == pytest.approx(1)
     X = np.array([[3, 0, 0, 1], [0, 0, 0, 0], [1, 2, 0, 0]])
-    assert likelihoods.multinomial_log_marginal(sparse.csr_array(X), 0.4) == pytest.approx(
-        likelihoods.multinomial_log_marginal(X, 0.4)
-    )
+    assert likelihoods.multinomial_log_marginal(sparse.csr_array(X), 0.4) == pytest.approx(likelihoods.multinomial_log_marginal(X, 0.4))
 
 
 # ---- sampler ----
@@ -294,9 +292,7 @@ def test_core_multinomial_is_the_twin(data: Any, beta: float) -> None:
     labels = canonical(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
     model = Multinomial(beta).resolve(X)
     checked = model.check(X)
-    np.testing.assert_allclose(
-        model.bind(X).log_marginals(labels), twin_log_marginals(model, checked, labels), rtol=1e-10, atol=1e-8
-    )
+    np.testing.assert_allclose(model.bind(X).log_marginals(labels), twin_log_marginals(model, checked, labels), rtol=1e-10, atol=1e-8)
 
 
 @settings(max_examples=80, deadline=None)

@@ -48,9 +48,7 @@ def tree_of(X: Any, cut: float) -> TreePart:
     return TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks)
 
 
-def payload_of(
-    n: int = 120, clusters: int = 5, chains: int = 4, draws: int = 200, d: int = 2
-) -> ReportPayload:
+def payload_of(n: int = 120, clusters: int = 5, chains: int = 4, draws: int = 200, d: int = 2) -> ReportPayload:
     """Every part filled."""
     rng = np.random.default_rng(0)
     z = np.concatenate([np.arange(clusters), rng.integers(clusters, size=n - clusters)])
@@ -63,9 +61,7 @@ def payload_of(
     counts = sparse.csr_array(rng.poisson(0.3, size=(n, 30)))
     return ReportPayload(
         "A report",
-        PointsPart(
-            z, 0.4 * rng.random(n), [f"row {i}" for i in range(n)], place.points, place.axes, place.note
-        ),
+        PointsPart(z, 0.4 * rng.random(n), [f"row {i}" for i in range(n)], place.points, place.axes, place.note),
         tree=tree,
         draws=DrawsPart(
             k,
@@ -160,9 +156,7 @@ class TestPage:
         assert style is not None
         texts = [style[1], *(text for given, text in parse(page).scripts if "type" not in given)]
         for text in texts:
-            assert (
-                f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy[1]
-            )
+            assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy[1]
         assert policy[1].count("sha256-") == 3
         assert "unsafe" not in policy[1]
 
@@ -205,9 +199,7 @@ class TestEscaping:
             base,
             title=NASTY,
             points=dataclasses.replace(base.points, names=[NASTY] * 40, axes=(NASTY, NASTY), note=NASTY),
-            draws=dataclasses.replace(
-                base.draws, quantities={NASTY: base.draws.quantities["log joint"]}, rhat={NASTY: 1.0}
-            ),
+            draws=dataclasses.replace(base.draws, quantities={NASTY: base.draws.quantities["log joint"]}, rhat={NASTY: 1.0}),
             columns=dataclasses.replace(base.columns, names=[NASTY, NASTY]),
             counts=dataclasses.replace(base.counts, words=[f"{NASTY}{w}" for w in range(30)]),
             run={NASTY: NASTY},
@@ -229,9 +221,7 @@ class TestEscaping:
         assert data["draws"]["traces"][0]["name"] == NASTY
 
     def test_data_block_holds_no_markup_at_all(self) -> None:
-        (text,) = (
-            text for given, text in parse(report_html(self.nasty())).scripts if given.get("id") == "data"
-        )
+        (text,) = (text for given, text in parse(report_html(self.nasty())).scripts if given.get("id") == "data")
         assert not set(text) & set("<>&")
 
 

@@ -61,17 +61,12 @@ class TestWording:
         assert agreement(self.draws(1.0, chains=1)).tone == "warn"
 
     def test_headline(self) -> None:
-        payload = ReportPayload(
-            "T", PointsPart([0, 0, 1], uncertainty=[0.0, 0.0, 0.9]), draws=self.draws(1.4), notes=["Mind."]
-        )
+        payload = ReportPayload("T", PointsPart([0, 0, 1], uncertainty=[0.0, 0.0, 0.9]), draws=self.draws(1.4), notes=["Mind."])
         lead, sentences = headline(payload)
         assert lead == "2 clusters in 3 points."
         assert sentences[0].tone == "bad"  # what spoils the rest comes first
         texts = [sentence.text for sentence in sentences]
-        assert (
-            "The most probable number of clusters is 3 (75% of 16 draws); 95% of the draws have 3 to 4."
-            in texts
-        )
+        assert "The most probable number of clusters is 3 (75% of 16 draws); 95% of the draws have 3 to 4." in texts
         assert "67% of the points sit firmly in their cluster, 33% could well be elsewhere." in texts
         assert texts[-1] == "Mind."
 

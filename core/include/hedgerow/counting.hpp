@@ -42,12 +42,12 @@ class CountTables {
   double log_rising(int t, std::int64_t c) const {
     return has(c) ? rising_[t * size_ + c] : lgamma(values_[t] + static_cast<double>(c)) - log_gamma_[t];
   }
-  double log_plus(int t, std::int64_t c) const {
-    return has(c) ? log_[t * size_ + c] : std::log(values_[t] + static_cast<double>(c));
-  }
+  double log_plus(int t, std::int64_t c) const { return has(c) ? log_[t * size_ + c] : std::log(values_[t] + static_cast<double>(c)); }
 
  private:
-  bool has(std::int64_t c) const { return static_cast<std::uint64_t>(c) < static_cast<std::uint64_t>(size_); }  // neither too large nor below 0
+  bool has(std::int64_t c) const {
+    return static_cast<std::uint64_t>(c) < static_cast<std::uint64_t>(size_);
+  }  // neither too large nor below 0
 
   std::map<double, int> known_;
   std::vector<double> values_, log_gamma_, rising_, log_;
@@ -66,7 +66,8 @@ inline double log_rising(double a, double x) {
   const double z = a + 8.0, h = x - 8.0;
   const auto series = [](double y) {
     const double i = 1.0 / y, i2 = i * i;
-    return i * (1.0 / 12 - i2 * (1.0 / 360 - i2 * (1.0 / 1260 - i2 * (1.0 / 1680 - i2 * (1.0 / 1188 - i2 * (691.0 / 360360 - i2 / 156))))));
+    return i *
+           (1.0 / 12 - i2 * (1.0 / 360 - i2 * (1.0 / 1260 - i2 * (1.0 / 1680 - i2 * (1.0 / 1188 - i2 * (691.0 / 360360 - i2 / 156))))));
   };
   return std::log(product) + h * std::log(z + h) + (z - 0.5) * std::log1p(h / z) - h + series(z + h) - series(z);
 }

@@ -48,7 +48,8 @@ class JointSums {
 
 class PartitionSearch {
  public:
-  PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* weights, PartitionLoss loss);
+  PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* weights,
+                  PartitionLoss loss);
 
   int points() const { return n_points_; }
   const std::vector<int>& labels() const { return labels_; }

@@ -215,7 +215,7 @@ class Forest {
   PagedVector<Inner> inner_;
   PagedVector<int> leaf_parent_;
   std::vector<int> free_;
-  std::vector<double> log_q_;            // mixed only: R values per inner node
+  std::vector<double> log_q_;           // mixed only: R values per inner node
   mutable std::vector<double> weight_;  // and one value, unknown until it is asked for
   mutable std::vector<double> kappa_;   // plain only
 

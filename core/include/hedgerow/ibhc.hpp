@@ -19,16 +19,16 @@ class Witness {
  public:
   virtual ~Witness() = default;
   virtual void fell(const std::vector<Ref>& pieces) = 0;  // a root was cut into these
-  virtual int born(Ref x) = 0;                   // a new root; returns its tag
-  virtual int parted(int tag, Ref piece) = 0;    // a piece of cluster `tag` becomes a root; returns its tag
-  virtual void joined(int tag, int into) = 0;    // cluster `tag` now belongs to cluster `into`
-  virtual void moved(int from, int to, Ref piece) = 0;  // a piece went from one cluster to another
+  virtual int born(Ref x) = 0;                            // a new root; returns its tag
+  virtual int parted(int tag, Ref piece) = 0;             // a piece of cluster `tag` becomes a root; returns its tag
+  virtual void joined(int tag, int into) = 0;             // cluster `tag` now belongs to cluster `into`
+  virtual void moved(int from, int to, Ref piece) = 0;    // a piece went from one cluster to another
 };
 
 struct InsertOptions {
   bool balance = true;
-  bool top = false;       // the papers' rough start: x on top of the nearest root, nothing is ever cut
-  bool reinsert = true;   // pieces of a cut go back in at once; otherwise they stay roots
+  bool top = false;      // the papers' rough start: x on top of the nearest root, nothing is ever cut
+  bool reinsert = true;  // pieces of a cut go back in at once; otherwise they stay roots
 };
 
 class Inserter {

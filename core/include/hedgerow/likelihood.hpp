@@ -48,10 +48,10 @@ class Statistics {
 
   virtual void prefetch(int slot) const { (void)slot; }  // the slot will be read soon
 
-  virtual double log_marginal(int slot) = 0;                          // log p(X_slot)
-  virtual double log_predictive(int row, int slot) = 0;               // log p(x_row | X_slot), row outside
-  virtual double log_predictive_without(int row, int slot) = 0;       // log p(x_row | X_slot minus row), row inside
-  virtual void log_predictive_front(int row, int k, double* out) = 0;  // slots 0..k-1; out padded to a multiple of 8
+  virtual double log_marginal(int slot) = 0;                                              // log p(X_slot)
+  virtual double log_predictive(int row, int slot) = 0;                                   // log p(x_row | X_slot), row outside
+  virtual double log_predictive_without(int row, int slot) = 0;                           // log p(x_row | X_slot minus row), row inside
+  virtual void log_predictive_front(int row, int k, double* out) = 0;                     // slots 0..k-1; out padded to a multiple of 8
   virtual void log_marginal_merged(int slot, const int* others, int k, double* out) = 0;  // log p(X_slot ∪ X_other)
 
   // Explicit parameters, for conditional samplers: how many doubles an atom θ takes (0: this family has none), a draw of it

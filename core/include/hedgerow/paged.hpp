@@ -30,9 +30,7 @@ struct PageAllocator {
 #endif
     return static_cast<T*>(p);
   }
-  void deallocate(T* p, std::size_t n) {
-    ::operator delete(p, std::align_val_t{n * sizeof(T) < kLarge ? 64 : kHuge});
-  }
+  void deallocate(T* p, std::size_t n) { ::operator delete(p, std::align_val_t{n * sizeof(T) < kLarge ? 64 : kHuge}); }
   template <class U>
   bool operator==(const PageAllocator<U>&) const {
     return true;

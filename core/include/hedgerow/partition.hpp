@@ -41,8 +41,8 @@ class Partition {
     int to;         // slot of the row now
     bool vanished;  // the cluster the row left had no other row
   };
-  Moved move(int row, int to);     // to == clusters() opens a new one
-  void insert(int row, int to);    // a row that was outside (label -1)
+  Moved move(int row, int to);   // to == clusters() opens a new one
+  void insert(int row, int to);  // a row that was outside (label -1)
 
   // Replaces cluster c by two (rows with side[i] true leave to a new slot K), or joins b into a.
   void split(int c, const std::vector<int>& leaving);

@@ -49,7 +49,7 @@ struct Weights {
 };
 
 struct Swept {
-  Packed sets;                         // clusters 0..K-1, then the new ones
+  Packed sets;                          // clusters 0..K-1, then the new ones
   std::vector<std::int64_t> new_names;  // which jump each new cluster sits on; the same on every shard
   std::int64_t moved = 0, jumps = 0;
 };
@@ -57,13 +57,13 @@ struct Swept {
 // Split and merge proposals, at most one for any cluster.
 struct Proposals {
   enum Act : std::int32_t { draw = 0, keep = 1, evaluate = 2 };
-  std::vector<std::int32_t> role;     // per cluster: its proposal, or −1
-  std::vector<std::int32_t> side;     // per cluster: the side its rows are on now, for `evaluate`
-  std::vector<std::int32_t> act;      // per proposal: halve and forget, halve and remember, or score the halves there are
-  std::vector<std::int32_t> even;     // per proposal: 1 when sides are drawn without looking at the rows
-  std::vector<std::int64_t> anchor;   // per proposal two global rows, one fixed on each side
-  std::vector<double> log_share;      // per proposal and side: log weight
-  Packed launch;                      // per proposal and side: statistics; may be empty where `even`
+  std::vector<std::int32_t> role;    // per cluster: its proposal, or −1
+  std::vector<std::int32_t> side;    // per cluster: the side its rows are on now, for `evaluate`
+  std::vector<std::int32_t> act;     // per proposal: halve and forget, halve and remember, or score the halves there are
+  std::vector<std::int32_t> even;    // per proposal: 1 when sides are drawn without looking at the rows
+  std::vector<std::int64_t> anchor;  // per proposal two global rows, one fixed on each side
+  std::vector<double> log_share;     // per proposal and side: log weight
+  Packed launch;                     // per proposal and side: statistics; may be empty where `even`
 };
 
 struct Halved {
@@ -104,7 +104,8 @@ class Shard {
     int cluster;  // −1 for a jump
     std::int64_t name;
   };
-  void draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms, Swept& out);
+  void draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms,
+                  Swept& out);
   void offer(const double* atom, std::int64_t name, double log_weight, std::uint64_t iteration);
   Packed pack(int k, const std::vector<std::int64_t>& count);
 

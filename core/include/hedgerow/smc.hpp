@@ -12,12 +12,12 @@ namespace hedgerow {
 
 struct SmcResult {
   double log_evidence = 0.0;
-  std::vector<double> log_weights;         // of the particles at the end, normalised
-  std::vector<int> labels;                 // particles × rows, canonical
+  std::vector<double> log_weights;  // of the particles at the end, normalised
+  std::vector<int> labels;          // particles × rows, canonical
   std::vector<double> log_u, alpha, sigma, tau, theta, log_joint;
-  std::vector<int> first_ancestors;        // index at the start of each particle's line
+  std::vector<int> first_ancestors;  // index at the start of each particle's line
   int resamplings = 0;
-  std::vector<double> effective;           // after each row
+  std::vector<double> effective;  // after each row
 };
 
 // Rows come group by group, in the given order or shuffled within the group. log_u and alpha hold one value per group and per

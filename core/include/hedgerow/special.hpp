@@ -26,9 +26,7 @@ inline double lgamma(double x) {
   }
   const double i = 1.0 / x, i2 = i * i;
   const double series =
-      i * (1.0 / 12 -
-           i2 * (1.0 / 360 -
-                 i2 * (1.0 / 1260 - i2 * (1.0 / 1680 - i2 * (1.0 / 1188 - i2 * (691.0 / 360360 - i2 / 156))))));
+      i * (1.0 / 12 - i2 * (1.0 / 360 - i2 * (1.0 / 1260 - i2 * (1.0 / 1680 - i2 * (1.0 / 1188 - i2 * (691.0 / 360360 - i2 / 156))))));
   return (x - 0.5) * std::log(x) - x + 0.5 * kLog2Pi + series;
 }
 
@@ -52,8 +50,7 @@ inline double log1m_exp(double x) { return x > -0.6931 ? std::log(-std::expm1(x)
 
 // One univariate slice-sampling update (Neal 2003: stepping out, then shrinking) on [lower, upper].
 template <class LogDensity>
-double slice_update(Rng& rng, double x, double width, const LogDensity& log_density, double lower = -kInf,
-                    double upper = kInf) {
+double slice_update(Rng& rng, double x, double width, const LogDensity& log_density, double lower = -kInf, double upper = kInf) {
   const double level = log_density(x) - rng.exponential();
   double left = x - width * rng.uniform();
   double right = left + width;

@@ -25,8 +25,8 @@ struct Event {
 
 // Everything a stream is, as plain arrays; the rows themselves are kept by the caller.
 struct StreamState {
-  std::vector<std::int32_t> left, right, size, free_nodes, roots, tags, groups, group_sizes, compared, row_point, free_rows, doubtful, home, folds,
-      fold_node, event_kind, event_cluster, event_other, event_size;
+  std::vector<std::int32_t> left, right, size, free_nodes, roots, tags, groups, group_sizes, compared, row_point, free_rows, doubtful,
+      home, folds, fold_node, event_kind, event_cluster, event_other, event_size;
   std::vector<std::int64_t> event_at, packed_start;
   std::vector<double> log_like, slack, log_q, packed, log_u, alpha;
   double sigma = 0.0, tau = 0.0, theta = 0.0;
@@ -38,7 +38,8 @@ struct StreamState {
 class Stream final : private Witness {
  public:
   // Starts with the rows of `likelihood`, which the stream takes over.
-  Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options, std::uint64_t seed);
+  Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options,
+         std::uint64_t seed);
   // Goes on from a state; `likelihood` holds the rows it speaks of. Throws std::invalid_argument when the two do not fit.
   Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, StreamOptions options, const StreamState& state);
 
@@ -117,9 +118,9 @@ class Stream final : private Witness {
   std::vector<int> doubtful_;  // rows of clusters that fell apart, to be revised first
   std::vector<Event> events_;
   std::vector<int> batch_rows_, free_rows_;
-  std::vector<std::int32_t> row_point_;  // point in each row, -1 when the row is free
-  std::int64_t home_base_ = 0;           // first point that is remembered
-  std::vector<std::int32_t> home_;       // row of each point from there on, or ~fold once it was folded
+  std::vector<std::int32_t> row_point_;      // point in each row, -1 when the row is free
+  std::int64_t home_base_ = 0;               // first point that is remembered
+  std::vector<std::int32_t> home_;           // row of each point from there on, or ~fold once it was folded
   mutable std::vector<std::int32_t> folds_;  // union-find over folds
   std::vector<std::int32_t> fold_node_;      // summary leaf of a fold that stands for itself
   std::vector<std::int32_t> node_fold_;      // and back, by inner node

@@ -107,4 +107,3 @@ def _check_free(folder: Path, *, force: bool) -> None:
         )
     if (folder / RUN).exists():
         raise ParameterError(f"--out {folder}: must not hold a run already (--force replaces it).")
-

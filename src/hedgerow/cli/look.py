@@ -170,9 +170,7 @@ def predict(options: argparse.Namespace) -> None:
         density = post.log_density(X, times=source.times, max_draws=options.max_draws)
         head = ["row", "cluster", "probability", "log_density"]
         names = np.where(best == found.n_clusters, -1, best)
-        lines = (
-            [row, int(k), f"{p.max():.6f}", f"{d:.6f}"] for row, k, p, d in zip(rows, names, proba, density, strict=True)
-        )
+        lines = ([row, int(k), f"{p.max():.6f}", f"{d:.6f}"] for row, k, p, d in zip(rows, names, proba, density, strict=True))
     if options.out is None:
         _write(sys.stdout, head, lines)
         return

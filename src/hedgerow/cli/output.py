@@ -92,9 +92,7 @@ def make_folder(path: str) -> Path:
     return folder
 
 
-def write_pages(
-    post: Posterior, folder: Path, *, title: str, loss: Loss = "vi", rows: Sequence[str] | None = None
-) -> None:
+def write_pages(post: Posterior, folder: Path, *, title: str, loss: Loss = "vi", rows: Sequence[str] | None = None) -> None:
     """Write the labels and the report beside the run."""
     write_labels(post, folder / LABELS, loss, rows)
     post.report(folder / REPORT, title=title, loss=loss, rows=rows)

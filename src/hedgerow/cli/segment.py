@@ -105,9 +105,7 @@ def run(options: argparse.Namespace) -> None:
     _tell(found, n, wanted, files, timed=not (again or options.quiet))
 
 
-def _write(
-    found: Segmentation, folder: Path, n: int | None, clip: str | None, overlay: str | None, pngs: bool
-) -> dict[Path, str]:
+def _write(found: Segmentation, folder: Path, n: int | None, clip: str | None, overlay: str | None, pngs: bool) -> dict[Path, str]:
     """Write the files of one cut beside the run; returns what each is."""
     files: dict[Path, str] = {}
 

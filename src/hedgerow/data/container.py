@@ -249,9 +249,7 @@ def _check_identity(header: dict[str, Any], kind: str | None, versions: tuple[in
         )
 
 
-def _read_arrays(
-    archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], listed: Mapping[str, Any], path: Path
-) -> Arrays:
+def _read_arrays(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], listed: Mapping[str, Any], path: Path) -> Arrays:
     if set(members) != {_HEADER} | {f"{name}.npy" for name in listed}:
         raise _refusal(path, "arrays other than the header lists")
     return {name: _read_array(archive, members[f"{name}.npy"], listed[name], path) for name in listed}

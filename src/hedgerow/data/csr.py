@@ -14,9 +14,7 @@ __all__ = ["read_csr"]
 _MOST_COLUMNS = 1 << 26  # statistics of a cluster may take a number for each
 
 
-def read_csr(
-    data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], shape: Sequence[Any]
-) -> Any:
+def read_csr(data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], shape: Sequence[Any]) -> Any:
     """A CSR array; ValueError for parts that do not make one."""
     if len(shape) != 2 or not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError("a shape that is none")

@@ -57,9 +57,7 @@ def _numbers(file: io.BytesIO, most: int) -> npt.NDArray[np.float64]:
         return np.loadtxt(file, dtype=np.float64, comments="%", ndmin=2, max_rows=most + 1, encoding="ascii")
 
 
-def _read_coordinates(
-    file: io.BytesIO, left: int, shape: tuple[int, int], entries: int, field: str, symmetry: str
-) -> Any:
+def _read_coordinates(file: io.BytesIO, left: int, shape: tuple[int, int], entries: int, field: str, symmetry: str) -> Any:
     width = 2 if field == "pattern" else 3
     if 2 * width * entries > left + 2:  # a digit and what ends it for each number
         raise ValueError(f"{entries:,} entries are declared and the text is too short for them")

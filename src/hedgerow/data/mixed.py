@@ -74,9 +74,7 @@ def read_columns(X: object, owner: str) -> tuple[list[Column], Names]:
         names = tuple(str(name) for name in frame[0])
         require(len(names) > 0, owner, "X", X, "have at least one column")
         require(len(frame[1][0]) > 0, owner, "X", X, "have at least one row")
-        return [
-            _read_series(column, f"X[{name!r}]", owner) for column, name in zip(frame[1], names, strict=True)
-        ], names
+        return [_read_series(column, f"X[{name!r}]", owner) for column, name in zip(frame[1], names, strict=True)], names
     array = _as_array(X, owner)
     require(array.ndim == 2, owner, "X", X, RESHAPE)
     require(array.shape[0] > 0, owner, "X", X, "have at least one row")
@@ -117,9 +115,7 @@ def level_names(levels: tuple[Level, ...]) -> bool:
     return len(levels) > 0 and isinstance(levels[0], str)
 
 
-def refuse_entries(
-    values: FloatArray, fine: npt.NDArray[np.bool_], wanted: str, X: object, owner: str
-) -> None:
+def refuse_entries(values: FloatArray, fine: npt.NDArray[np.bool_], wanted: str, X: object, owner: str) -> None:
     """Refuse the first entry of a checked matrix that is not fine, in the house's form."""
     if fine.all():
         return
@@ -194,9 +190,7 @@ def _read_array(array: npt.NDArray[Any], place: str, owner: str) -> Column:
     for row, entry in zip(np.flatnonzero(~missing), present, strict=True):
         require(not isinstance(entry, list | tuple | np.ndarray), owner, place, array, EQUAL_ROWS)
         good = isinstance(entry, Real | Decimal | np.bool_)
-        wanted = (
-            "be a number, as others in its column are" if isinstance(entry, str) else "be a number or a name"
-        )
+        wanted = "be a number, as others in its column are" if isinstance(entry, str) else "be a number or a name"
         require(good, owner, f"{place}[{row}]", entry, wanted)
     values = np.full(len(array), np.nan)
     values[~missing] = [float(entry) for entry in present]

@@ -96,10 +96,7 @@ def _read_frame(columns: list[Any], names: tuple[str, ...], owner: str) -> Float
     """One float64 matrix from the columns of a frame."""
     if not columns:
         return np.empty((1, 0))
-    read = [
-        _to_float(np.asarray(column.to_numpy()), f"X[{name!r}]", owner)
-        for column, name in zip(columns, names, strict=True)
-    ]
+    read = [_to_float(np.asarray(column.to_numpy()), f"X[{name!r}]", owner) for column, name in zip(columns, names, strict=True)]
     return np.stack(read, axis=1)
 
 

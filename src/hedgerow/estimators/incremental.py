@@ -222,9 +222,7 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         likelihood = default_likelihood(X, owner) if self.likelihood is None else self.likelihood
         model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
         seed = read_seed(self.random_state, owner)
-        return TreeStream(
-            model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, repeats=self.repeats, seed=seed
-        )
+        return TreeStream(model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, repeats=self.repeats, seed=seed)
 
     def _log_weights(self, X: Any, times: Any) -> FloatArray:
         data = read_X(self, X, self.likelihood, fitting=False)

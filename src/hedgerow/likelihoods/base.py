@@ -89,9 +89,7 @@ class Likelihood(ABC):
         """Refuse to go on while one of these hyper-parameters is open."""
         for name in names:
             value = getattr(self, name)
-            require(
-                value is not None, type(self).__name__, name, value, "be known here: call resolve(X) first"
-            )
+            require(value is not None, type(self).__name__, name, value, "be known here: call resolve(X) first")
 
 
 def as_number(owner: str, name: str, value: Any, low: float, *, square: bool = False) -> float:

@@ -115,10 +115,7 @@ class Categorical(Likelihood):
         else:
             given = self.beta if isinstance(self.beta, tuple) else (self.beta,) * len(levels)
             self._match(given, levels)
-            beta = tuple(
-                part if isinstance(part, tuple) else (part,) * len(names)
-                for part, names in zip(given, levels, strict=True)
-            )
+            beta = tuple(part if isinstance(part, tuple) else (part,) * len(names) for part, names in zip(given, levels, strict=True))
         return replace(self, beta=beta, levels=levels)
 
     def bind(self, X: Any) -> _core.Likelihood:
@@ -127,9 +124,7 @@ class Categorical(Likelihood):
         codes = self.codes(X)
         # A column without any entry has no levels; the core wants one, which nothing takes.
         counts = np.array([max(len(names), 1) for names in levels], dtype=np.int32)
-        return _core.Categorical(
-            codes, counts, np.concatenate([part if len(part) else [1.0] for part in beta])
-        )
+        return _core.Categorical(codes, counts, np.concatenate([part if len(part) else [1.0] for part in beta]))
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw probabilities for each cluster from the base measure, then its rows, none missing."""
@@ -192,8 +187,7 @@ class Categorical(Likelihood):
         require(d is None or len(columns) == d, OWNER, "X", X, wanted)
         levels = self.levels or tuple(_found(column, j, names) for j, column in enumerate(columns))
         values = [
-            self._fit(column, levels[j], j, names) if self.levels is not None else column.values
-            for j, column in enumerate(columns)
+            self._fit(column, levels[j], j, names) if self.levels is not None else column.values for j, column in enumerate(columns)
         ]
         return np.stack(values, axis=1), levels
 

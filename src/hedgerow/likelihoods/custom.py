@@ -194,9 +194,7 @@ class Custom(Likelihood):
         assert self.density is not None
         data = self.check(X)
         values = np.asarray(self.density(theta, data), dtype=np.float64)
-        require(
-            values.shape == (len(data),), OWNER, "log_density", values, f"return {len(data)} numbers here"
-        )
+        require(values.shape == (len(data),), OWNER, "log_density", values, f"return {len(data)} numbers here")
         return values
 
     def _statistics(self, data: FloatArray) -> FloatArray:
@@ -222,9 +220,7 @@ def _address(log_marginal: Any) -> int | None:
     if isinstance(log_marginal, int | np.integer) and not isinstance(log_marginal, bool):
         require(bool(log_marginal > 0), OWNER, "log_marginal", log_marginal, "be the address of a C function")
         return int(log_marginal)
-    function = (
-        getattr(log_marginal, "ctypes", log_marginal) if hasattr(log_marginal, "address") else log_marginal
-    )
+    function = getattr(log_marginal, "ctypes", log_marginal) if hasattr(log_marginal, "address") else log_marginal
     if not (hasattr(function, "restype") and hasattr(function, "argtypes")):
         return None
     arguments = (ctypes.POINTER(ctypes.c_double), ctypes.c_int64)

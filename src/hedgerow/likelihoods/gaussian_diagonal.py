@@ -170,9 +170,7 @@ class GaussianDiagonal(Likelihood):
         return mean, r, a, b
 
 
-def _draw(
-    mean: FloatArray, r: FloatArray, a: FloatArray, b: FloatArray, rng: np.random.Generator
-) -> DiagonalParameters:
+def _draw(mean: FloatArray, r: FloatArray, a: FloatArray, b: FloatArray, rng: np.random.Generator) -> DiagonalParameters:
     """Normal-gamma draws of the shape of the parameters."""
     precision = rng.standard_gamma(a) / b
     return DiagonalParameters(mean + rng.standard_normal(mean.shape) / np.sqrt(r * precision), precision)

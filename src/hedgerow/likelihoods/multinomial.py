@@ -58,9 +58,7 @@ class Multinomial(Likelihood):
         object.__setattr__(self, "beta", as_number(OWNER, "beta", self.beta, 0))
         if self.columns is not None:
             whole = isinstance(self.columns, int | np.integer) and not isinstance(self.columns, bool)
-            require(
-                whole and self.columns >= 1, OWNER, "columns", self.columns, "be a whole number, 1 or more"
-            )
+            require(whole and self.columns >= 1, OWNER, "columns", self.columns, "be a whole number, 1 or more")
             object.__setattr__(self, "columns", int(self.columns))
 
     @property
@@ -76,9 +74,7 @@ class Multinomial(Likelihood):
     def check(self, X: Any) -> sparse.csr_array:
         """X as a canonical CSR array of whole, non-negative counts."""
         counts = as_counts(X, OWNER, columns=self.columns)
-        require(
-            float(counts.sum()) <= LARGEST_TOTAL, OWNER, "X", X, "sum to at most 2e9 counts over all rows"
-        )
+        require(float(counts.sum()) <= LARGEST_TOTAL, OWNER, "X", X, "sum to at most 2e9 counts over all rows")
         return counts
 
     def resolve(self, X: Any) -> Multinomial:
@@ -91,9 +87,7 @@ class Multinomial(Likelihood):
         counts = self.check(X)
         return _core.Multinomial(counts.indptr, counts.indices, counts.data, V, self.beta)
 
-    def simulate(
-        self, labels: npt.ArrayLike, rng: np.random.Generator, totals: npt.ArrayLike = 20
-    ) -> sparse.csr_array:
+    def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator, totals: npt.ArrayLike = 20) -> sparse.csr_array:
         """Draw theta for each cluster from the base measure, then its rows, with `totals` counts per row."""
         V = self._width()
         labels = as_labels(labels, np.size(labels), OWNER)
@@ -125,9 +119,7 @@ class Multinomial(Likelihood):
         """log L of every row of X for log probabilities `theta`, the coefficient included."""
         counts = self.check(X)
         totals = np.asarray(counts.sum(axis=1)).reshape(-1)
-        factorials = sparse.csr_array(
-            (gammaln(counts.data + 1), counts.indices, counts.indptr), shape=counts.shape
-        )
+        factorials = sparse.csr_array((gammaln(counts.data + 1), counts.indices, counts.indptr), shape=counts.shape)
         coefficient = gammaln(totals + 1) - np.asarray(factorials.sum(axis=1)).reshape(-1)
         return np.asarray(coefficient + counts @ np.asarray(theta), dtype=np.float64)
 

@@ -119,9 +119,7 @@ class Poisson(Likelihood):
         shape = (int(labels.max(initial=-1)) + 1, len(a))
         rates = np.exp(log_gamma_draw(np.broadcast_to(a, shape), rng) - np.log(b))
         high = float(rates.max(initial=0.0))
-        require(
-            high <= LARGEST_RATE, OWNER, "b", self.b, f"give rates of at most {LARGEST_RATE:.0e} to simulate"
-        )
+        require(high <= LARGEST_RATE, OWNER, "b", self.b, f"give rates of at most {LARGEST_RATE:.0e} to simulate")
         return rng.poisson(rates[labels]).astype(np.float64)
 
     def sample_posterior(self, X: Any, rng: np.random.Generator) -> FloatArray:

@@ -89,9 +89,7 @@ class Product(Likelihood):
                 self.width,
                 "be a whole number, with positions only",
             )
-            require(
-                self.width > max(used), OWNER, "width", self.width, f"be above the last position {max(used)}"
-            )
+            require(self.width > max(used), OWNER, "width", self.width, f"be above the last position {max(used)}")
             put(self, "width", int(self.width))
 
     @property
@@ -198,9 +196,7 @@ class Product(Likelihood):
         names = feature_names(X)
         used = [column for columns, _ in self.parts for column in columns]
         if names is None:
-            require(
-                self.columns is not None, OWNER, "X", X, "be a data frame, as the columns are given by name"
-            )
+            require(self.columns is not None, OWNER, "X", X, "be a data frame, as the columns are given by name")
             assert self.columns is not None
             wanted = f"have {len(used)} columns, as the model was resolved with ({_listed(self.columns)})"
             require(found == len(used), OWNER, "X", X, wanted)
@@ -247,23 +243,17 @@ def _as_parts(parts: Any) -> tuple[Part, ...]:
     pairs = list(parts.items()) if isinstance(parts, Mapping) else parts
     shape = "be a mapping from columns to likelihoods, or a sequence of such pairs"
     good = isinstance(pairs, list | tuple) and len(pairs) > 0
-    require(
-        good and all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs), OWNER, "parts", parts, shape
-    )
+    require(good and all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs), OWNER, "parts", parts, shape)
     result = []
     for columns, part in pairs:
         name = f"parts[{columns!r}]"
         if isinstance(part, type) and issubclass(part, Likelihood):
             require(False, OWNER, name, part, f"be an instance, not the class: write {part.__name__}()")
         require(isinstance(part, Likelihood), OWNER, name, part, "be a likelihood, such as Poisson()")
-        require(
-            not isinstance(part, Product), OWNER, name, part, "not be a Product itself: list its groups here"
-        )
+        require(not isinstance(part, Product), OWNER, name, part, "not be a Product itself: list its groups here")
         group = _as_columns("parts", columns)
         d = part.n_columns
-        require(
-            d is None or d == len(group), OWNER, name, part, f"have {len(group)} columns, as its group has"
-        )
+        require(d is None or d == len(group), OWNER, name, part, f"have {len(group)} columns, as its group has")
         result.append((group, part))
     return tuple(result)
 
@@ -271,17 +261,9 @@ def _as_parts(parts: Any) -> tuple[Part, ...]:
 def _as_columns(name: str, columns: Any) -> Any:
     """A tuple of names, or of positions from 0 up; a single one may stand by itself."""
     single = isinstance(columns, str | int | np.integer)
-    group = (
-        (columns,)
-        if single
-        else tuple(columns)
-        if isinstance(columns, list | tuple | range | np.ndarray)
-        else ()
-    )
+    group = (columns,) if single else tuple(columns) if isinstance(columns, list | tuple | range | np.ndarray) else ()
     require(len(group) > 0, OWNER, name, columns, "name at least one column in each group")
-    plain = tuple(
-        int(c) if isinstance(c, np.integer) else str(c) if isinstance(c, np.str_) else c for c in group
-    )
+    plain = tuple(int(c) if isinstance(c, np.integer) else str(c) if isinstance(c, np.str_) else c for c in group)
     names = all(isinstance(c, str) for c in plain)
     positions = all(isinstance(c, int) and not isinstance(c, bool) and c >= 0 for c in plain)
     wanted = "give columns by name, or by position counted from 0, and not both in one group"

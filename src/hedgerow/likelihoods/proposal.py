@@ -120,9 +120,7 @@ def _read(X: Any) -> tuple[list[Column | str], tuple[str, ...] | None]:
     require(n > 0, OWNER, "X", X, "have at least one row")
     require(d > 0, OWNER, "X", X, "have at least one column")
     names = feature_names(X)
-    require(
-        len(set(names or ())) == len(names or ()), OWNER, "X", X, "have a different name for every column"
-    )
+    require(len(set(names or ())) == len(names or ()), OWNER, "X", X, "have a different name for every column")
     found: list[Column | str] = []
     for j in range(d):
         try:
@@ -222,9 +220,7 @@ def _like_words(columns: list[Column | str]) -> bool:
     return bool(counts) and bool((values == 0).mean() > 0.5) and bool(values.max() > 1)
 
 
-def _join(
-    labels: tuple[str | int, ...], kinds: list[tuple[str, str] | str], found: list[Column | str]
-) -> Proposal:
+def _join(labels: tuple[str | int, ...], kinds: list[tuple[str, str] | str], found: list[Column | str]) -> Proposal:
     """Columns of one kind into one group, in order of first appearance."""
     groups: dict[str, list[int]] = {}
     reasons: dict[tuple[str, str], list[str | int]] = {}
@@ -238,9 +234,7 @@ def _join(
         if choice != LEFT_OUT:
             groups.setdefault(choice, []).append(i)
     told = tuple(Reason(tuple(columns), choice, why) for (choice, why), columns in reasons.items())
-    require(
-        bool(groups), OWNER, "X", labels, f"have a column to cluster by ({'; '.join(r.why for r in told)})"
-    )
+    require(bool(groups), OWNER, "X", labels, f"have a column to cluster by ({'; '.join(r.why for r in told)})")
     if len(groups) == 1 and sum(len(group) for group in groups.values()) == len(labels):
         return Proposal(_FAMILIES[next(iter(groups))](), told)
     parts = tuple((tuple(labels[i] for i in group), _FAMILIES[choice]()) for choice, group in groups.items())

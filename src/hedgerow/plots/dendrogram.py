@@ -43,11 +43,7 @@ def dendrogram(
     top = float(g.root_height.max(initial=0.0))
     stem = 0.035
 
-    ax.add_collection(
-        collections.LineCollection(
-            g.path, colors=probability_colors(g.probability), linewidths=1.4, capstyle="round"
-        )
-    )
+    ax.add_collection(collections.LineCollection(g.path, colors=probability_colors(g.probability), linewidths=1.4, capstyle="round"))
     ends = np.minimum(g.root_height + stem, np.where(g.root_height < g.scale.cut, g.scale.cut - 0.02, np.inf))
     stems = np.stack([np.column_stack([g.root_x, g.root_height]), np.column_stack([g.root_x, ends])], axis=1)
     ax.add_collection(collections.LineCollection(stems, colors=MUTED, linewidths=1.4, capstyle="round"))
@@ -67,9 +63,7 @@ def dendrogram(
         bbox={"boxstyle": "square,pad=0.1", "facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.85},
     )  # fmt: skip
     if g.hidden_roots:
-        ax.set_title(
-            f"{g.hidden_roots:,} smaller roots ({g.hidden_points:,} points) not drawn", fontsize=9, loc="left"
-        )
+        ax.set_title(f"{g.hidden_roots:,} smaller roots ({g.hidden_points:,} points) not drawn", fontsize=9, loc="left")
 
     ax.set_xlim(-0.5, g.width + 0.5)
     ax.set_ylim(FOOT * 1.6, max(top + 2 * stem, g.scale.cut + 0.12))
@@ -89,19 +83,14 @@ def _draw_terminals(ax: Any, g: Dendrogram, colors: Any, collections: Any) -> No
     closed = g.terminal_size > 1
     fill = np.where((g.cluster >= 0)[:, None], colors[np.maximum(g.cluster, 0)], 0.7)
     triangles = [
-        [(x - w, 0.0), (x + w, 0.0), (x, h)]
-        for x, w, h in zip(g.terminal_x[closed], half[closed], heights[closed], strict=True)
+        [(x - w, 0.0), (x + w, 0.0), (x, h)] for x, w, h in zip(g.terminal_x[closed], half[closed], heights[closed], strict=True)
     ]
-    ax.add_collection(
-        collections.PolyCollection(triangles, facecolors=[*fill[closed]], alpha=0.55, linewidths=0)
-    )
+    ax.add_collection(collections.PolyCollection(triangles, facecolors=[*fill[closed]], alpha=0.55, linewidths=0))
     feet = [
         [(x - w, FOOT), (x + w, FOOT), (x + w, FOOT / 4), (x - w, FOOT / 4)]
         for x, w in zip(g.terminal_x, 0.5 * g.terminal_span, strict=True)
     ]
-    ax.add_collection(
-        collections.PolyCollection(feet, facecolors=[*fill], edgecolors=[*fill], linewidths=0.5)
-    )
+    ax.add_collection(collections.PolyCollection(feet, facecolors=[*fill], edgecolors=[*fill], linewidths=0.5))
 
 
 def _label_terminals(ax: Any, g: Dendrogram, names: Sequence[str] | None) -> None:
@@ -121,9 +110,7 @@ def _label_terminals(ax: Any, g: Dendrogram, names: Sequence[str] | None) -> Non
 
 def _probability_key(ax: Any) -> None:
     """A small colour bar beside the axes."""
-    scalar = need_extra("matplotlib.cm", "plot").ScalarMappable(
-        cmap=color_map("probability", PROBABILITY_STOPS)
-    )
+    scalar = need_extra("matplotlib.cm", "plot").ScalarMappable(cmap=color_map("probability", PROBABILITY_STOPS))
     scalar.set_clim(0.0, 1.0)
     key = ax.inset_axes((1.02, 0.2, 0.014, 0.5))
     bar = ax.figure.colorbar(scalar, cax=key)

@@ -41,9 +41,7 @@ def similarity_map(
         spine.set_visible(False)
     ax.set_xticks([])
     ax.set_yticks([])
-    ax.set_xlabel(
-        f"{n:,} points, " + ("cluster by cluster" if labels is not None else "similar ones side by side")
-    )
+    ax.set_xlabel(f"{n:,} points, " + ("cluster by cluster" if labels is not None else "similar ones side by side"))
     if labels is not None:
         colors = cluster_colors(labels)
         strip = ax.inset_axes((-0.035, 0.0, 0.022, 1.0))

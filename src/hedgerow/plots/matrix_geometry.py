@@ -28,9 +28,7 @@ def seriate(similarity: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(leaves_list(tree), dtype=np.int64)
 
 
-def block_means(
-    similarity: ArrayLike, order: ArrayLike, cells: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def block_means(similarity: ArrayLike, order: ArrayLike, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The matrix in `order`, averaged into at most `cells` x `cells` blocks, and the blocks' edges in rows.
 
     Averages, not samples: a thin cluster may pale but never vanishes.

@@ -79,9 +79,7 @@ def hex_to_rgb(color: str) -> NDArray[np.float64]:
     return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
 
 
-def oklch_to_rgb(
-    lightness: NDArray[np.float64], chroma: NDArray[np.float64], hue: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def oklch_to_rgb(lightness: NDArray[np.float64], chroma: NDArray[np.float64], hue: NDArray[np.float64]) -> NDArray[np.float64]:
     """OKLCH (Ottosson 2020) to sRGB, clipped to what a screen can show."""
     a, b = chroma * np.cos(hue), chroma * np.sin(hue)
     cone = np.stack(

@@ -60,9 +60,7 @@ def as_columns(owner: str, X: Any, names: Sequence[str] | None) -> tuple[NDArray
     X = np.asarray(X, dtype=np.float64)
     X = X[:, None] if X.ndim == 1 else X
     require(X.ndim == 2 and X.shape[1] > 0, owner, "X", X, "have shape (n, d), d >= 1")
-    columns = (
-        [f"column {j + 1}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
-    )
+    columns = [f"column {j + 1}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
     require(len(columns) == X.shape[1], owner, "names", columns, f"name {X.shape[1]} columns")
     return X, columns
 
@@ -85,9 +83,7 @@ def _count_components(counts: Any) -> Plane:
     _, values, directions = svds(centred, k=2, v0=start)
     directions = _fix_signs(directions[np.argsort(-values)])
     total = float((roots.data**2).sum() - n * (mean @ mean))
-    return _labelled(
-        roots @ directions.T - mean @ directions.T, np.sort(values)[::-1] ** 2 / total, f"{d:,} words"
-    )
+    return _labelled(roots @ directions.T - mean @ directions.T, np.sort(values)[::-1] ** 2 / total, f"{d:,} words")
 
 
 def _fix_signs(directions: NDArray[np.float64]) -> NDArray[np.float64]:

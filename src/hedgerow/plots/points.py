@@ -18,9 +18,7 @@ __all__ = ["density", "density_map", "pairs", "point_styles", "scatter"]
 DENSITY_STOPS = ("#ffffff", "#cfe3ee", "#7fb3d3", "#1f5f8b")
 
 
-def point_styles(
-    labels: ArrayLike, uncertainty: ArrayLike | None, size: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def point_styles(labels: ArrayLike, uncertainty: ArrayLike | None, size: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Colours with transparency (n, 4) and areas (n,): the less certain a point, the paler and larger.
 
     Larger, because a pale small point would be overlooked, and the doubtful ones are what one looks for.
@@ -73,9 +71,7 @@ def pairs(
     require(2 <= d <= 5, "pairs", "X", X, "have 2 to 5 columns (use scatter for more)")
     if axes is None:
         pyplot = need_extra("matplotlib.pyplot", "plot")
-        axes = pyplot.figure(figsize=(2.1 * d, 2.1 * d), layout="constrained", facecolor="white").subplots(
-            d, d
-        )
+        axes = pyplot.figure(figsize=(2.1 * d, 2.1 * d), layout="constrained", facecolor="white").subplots(d, d)
     axes = np.asarray(axes)
     require(axes.shape == (d, d), "pairs", "axes", axes, f"have shape ({d}, {d})")
     for row in range(d):
@@ -103,24 +99,18 @@ def density(
 ) -> Any:
     """Predictive density on a grid, with its band; `data` adds a histogram behind and a rug below."""
     grid, mean = np.asarray(grid, dtype=np.float64), np.asarray(mean, dtype=np.float64)
-    require(
-        grid.ndim == 1 and mean.shape == grid.shape, "density", "mean", mean, "be a vector as long as grid"
-    )
+    require(grid.ndim == 1 and mean.shape == grid.shape, "density", "mean", mean, "be a vector as long as grid")
     require((low is None) == (high is None), "density", "high", high, "be given together with low")
     ax = plain_axes(ax, (6.4, 3.6))
     if data is not None:
         data = np.asarray(data, dtype=np.float64).ravel()
         bins = int(np.clip(2.0 * np.sqrt(len(data)), 8, 60))
         ax.hist(data, bins=bins, density=True, color=MUTED, alpha=0.25, linewidth=0)
-        rug = need_extra("matplotlib.transforms", "plot").blended_transform_factory(
-            ax.transData, ax.transAxes
-        )
+        rug = need_extra("matplotlib.transforms", "plot").blended_transform_factory(ax.transData, ax.transAxes)
         ink = max(0.15, min(0.7, 60 / max(len(data), 1)))
         ax.plot(data, np.full(len(data), 0.015), "|", transform=rug, color=INK, markersize=7, alpha=ink)
     if low is not None and high is not None:
-        ax.fill_between(
-            grid, np.asarray(low), np.asarray(high), color=CLUSTER_COLORS[0], alpha=0.25, linewidth=0
-        )
+        ax.fill_between(grid, np.asarray(low), np.asarray(high), color=CLUSTER_COLORS[0], alpha=0.25, linewidth=0)
     ax.plot(grid, mean, color="#1f5f8b", linewidth=1.8)
     ax.set_xlim(grid.min(), grid.max())
     ax.set_ylim(bottom=0.0)
@@ -141,9 +131,7 @@ def density_map(
 ) -> Any:
     """Predictive density `value` (len(y), len(x)) as contours that enclose 25% to 99% of its mass."""
     x, y, value = (np.asarray(a, dtype=np.float64) for a in (x, y, value))
-    require(
-        value.shape == (len(y), len(x)), "density_map", "value", value, f"have shape ({len(y)}, {len(x)})"
-    )
+    require(value.shape == (len(y), len(x)), "density_map", "value", value, f"have shape ({len(y)}, {len(x)})")
     ax = plain_axes(ax, (5.6, 5.0))
     shares = (0.99, 0.95, 0.9, 0.75, 0.5, 0.25)
     levels = mass_levels(value, shares)
@@ -180,14 +168,10 @@ def mass_levels(value: ArrayLike, shares: Sequence[float]) -> list[float]:
     return [float(level) for level in np.unique(np.maximum(levels, flat[0] * 1e-12))]
 
 
-def _draw_points(
-    ax: Any, points: NDArray[np.float64], labels: ArrayLike, uncertainty: ArrayLike | None, size: float = 16.0
-) -> None:
+def _draw_points(ax: Any, points: NDArray[np.float64], labels: ArrayLike, uncertainty: ArrayLike | None, size: float = 16.0) -> None:
     labels = np.asarray(labels, dtype=np.int64)
     require(labels.shape == (len(points),), "scatter", "labels", labels, f"have {len(points)} entries")
-    rgba, area = point_styles(
-        labels, uncertainty, size * float(np.clip(1_500 / max(len(points), 1), 0.2, 1.0))
-    )
+    rgba, area = point_styles(labels, uncertainty, size * float(np.clip(1_500 / max(len(points), 1), 0.2, 1.0)))
     ax.scatter(points[:, 0], points[:, 1], s=area, c=rgba, linewidths=0.3, edgecolors="white")
     ax.yaxis.grid(False)
 

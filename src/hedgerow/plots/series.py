@@ -31,11 +31,7 @@ def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) 
         ax.plot(at, kept, color=color, linewidth=0.6 if steps else 0.8, alpha=0.6 if steps else 0.85)
     if len(finite):
         low, high = float(finite.min()), float(finite.max())
-        edges = (
-            np.arange(low - 0.5, high + 1.0)
-            if steps
-            else np.linspace(low, high if high > low else low + 1, 31)
-        )
+        edges = np.arange(low - 0.5, high + 1.0) if steps else np.linspace(low, high if high > low else low + 1, 31)
         for chain, color in zip(chains, colors, strict=True):
             counts, _ = np.histogram(chain[np.isfinite(chain)], bins=edges)
             side.stairs(counts, edges, orientation="horizontal", color=color, linewidth=1.1)
@@ -94,9 +90,7 @@ def popularity(
     colors[np.argsort(-area, kind="stable")] = ranked_colors(K)
     ax = plain_axes(ax, (8.0, 3.6))
     for c in range(K):
-        ax.fill_between(
-            times, bands["lower"][:, c], bands["upper"][:, c], color=colors[c], alpha=0.6, linewidth=0
-        )
+        ax.fill_between(times, bands["lower"][:, c], bands["upper"][:, c], color=colors[c], alpha=0.6, linewidth=0)
         ax.plot(times, bands["upper"][:, c], color="white", linewidth=0.8)
     if "band_low" in bands:
         for c in range(K):

@@ -41,13 +41,7 @@ def thin_trace(values: ArrayLike, most: int) -> tuple[NDArray[np.int64], FloatAr
     if len(values) <= most:
         return np.arange(len(values)), values
     edges = (np.arange(most // 2 + 1) * len(values)) // (most // 2)
-    kept = sorted(
-        {
-            start + int(pick(values[start:stop]))
-            for start, stop in pairwise(edges)
-            for pick in (np.argmin, np.argmax)
-        }
-    )
+    kept = sorted({start + int(pick(values[start:stop])) for start, stop in pairwise(edges) for pick in (np.argmin, np.argmax)})
     at = np.array(kept, dtype=np.int64)
     return at, values[at]
 
@@ -75,7 +69,5 @@ def as_chains(owner: str, name: str, values: ArrayLike) -> FloatArray:
     """Draws as (chain, draw); a vector is one chain."""
     array = np.asarray(values, dtype=np.float64)
     array = array[None, :] if array.ndim == 1 else array
-    require(
-        array.ndim == 2 and array.size > 0, owner, name, array, "have shape (chain, draw) and hold a draw"
-    )
+    require(array.ndim == 2 and array.size > 0, owner, name, array, "have shape (chain, draw) and hold a draw")
     return array

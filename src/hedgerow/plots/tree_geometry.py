@@ -84,9 +84,7 @@ def cut_clusters(left: ArrayLike, right: ArrayLike, roots: ArrayLike, log_d: Arr
     return tops[np.argsort(first_row[tops], kind="stable")]
 
 
-def tree_heights(
-    left: ArrayLike, right: ArrayLike, roots: ArrayLike, size: ArrayLike, log_d: ArrayLike
-) -> TreeScale:
+def tree_heights(left: ArrayLike, right: ArrayLike, roots: ArrayLike, size: ArrayLike, log_d: ArrayLike) -> TreeScale:
     """Heights of all nodes on the two joined scales that the module describes.
 
     A join never stands below a join that it contains: where log d falls going up past the cut, the upper
@@ -103,10 +101,7 @@ def tree_heights(
     below = order[~above[order]]
     largest = max(2, int(size[below].max(initial=1)))
     height = TALLEST_CLUSTER * np.log(np.maximum(size, 1)) / np.log(largest)
-    ticks = [
-        (TALLEST_CLUSTER * float(np.log(points) / np.log(largest)), f"{points:,}")
-        for points in _decades(largest)
-    ]
+    ticks = [(TALLEST_CLUSTER * float(np.log(points) / np.log(largest)), f"{points:,}") for points in _decades(largest)]
 
     upper = order[above[order]]
     if len(upper):
@@ -120,11 +115,7 @@ def tree_heights(
             cost[node] = max([cost[node], *(cost[child] + step for child in inside)])
         unit = UPPER_ZONE / float(cost.max())
         height[upper] = CUT_HEIGHT + unit * cost[upper]
-        ticks += [
-            (CUT_HEIGHT + unit * float(np.log1p(nats)), f"+{nats:,}")
-            for nats in _decades(int(ceiling))
-            if nats > 1
-        ]
+        ticks += [(CUT_HEIGHT + unit * float(np.log1p(nats)), f"+{nats:,}") for nats in _decades(int(ceiling)) if nats > 1]
     return TreeScale(height, CUT_HEIGHT, above, tuple(ticks))
 
 
@@ -207,9 +198,7 @@ def merge_probability(log_d: ArrayLike) -> FloatArray:
     return np.asarray(np.exp(-np.logaddexp(0.0, log_d)), dtype=np.float64)
 
 
-def _open_joins(
-    left: IntArray, right: IntArray, roots: IntArray, size: IntArray, scale: TreeScale, max_leaves: int
-) -> set[int]:
+def _open_joins(left: IntArray, right: IntArray, roots: IntArray, size: IntArray, scale: TreeScale, max_leaves: int) -> set[int]:
     """The joins to draw open: past the cut first, by height, then by size."""
 
     def rank(node: int) -> tuple[bool, float, int]:
@@ -240,16 +229,12 @@ def _cluster_numbers(left: IntArray, right: IntArray, roots: IntArray, log_d: Fl
     return number
 
 
-def _as_tree(
-    owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike
-) -> tuple[IntArray, IntArray, IntArray]:
+def _as_tree(owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
     """The three arrays as integers, with children that exist and come in pairs."""
     left = np.asarray(left, dtype=np.int64)
     right = np.asarray(right, dtype=np.int64)
     roots = np.atleast_1d(np.asarray(roots, dtype=np.int64))
-    require(
-        left.ndim == 1 and left.shape == right.shape, owner, "right", right, "be a vector as long as left"
-    )
+    require(left.ndim == 1 and left.shape == right.shape, owner, "right", right, "be a vector as long as left")
     require(bool(np.all((left < 0) == (right < 0))), owner, "right", right, "be -1 exactly where left is -1")
     top = max(int(left.max(initial=-1)), int(right.max(initial=-1)))
     require(top < len(left), owner, "left", top, f"name nodes below {len(left)}")
@@ -270,17 +255,13 @@ def _preorder(owner: str, left: IntArray, right: IntArray, roots: IntArray) -> I
     while stack:
         node = stack.pop()
         order.append(node)
-        require(
-            len(order) <= len(left), owner, "left", left, "give each node one parent (a node is met twice)"
-        )
+        require(len(order) <= len(left), owner, "left", left, "give each node one parent (a node is met twice)")
         if left[node] >= 0:
             stack += [int(right[node]), int(left[node])]
     return np.array(order, dtype=np.int64)
 
 
-def _above_cut(
-    left: IntArray, right: IntArray, order: IntArray, roots: IntArray, log_d: FloatArray
-) -> NDArray[np.bool_]:
+def _above_cut(left: IntArray, right: IntArray, order: IntArray, roots: IntArray, log_d: FloatArray) -> NDArray[np.bool_]:
     """Joins with d > 1 whose every ancestor has d > 1 too."""
     above = np.zeros(len(left), dtype=np.bool_)
     open_above = np.zeros(len(left), dtype=np.bool_)
@@ -292,9 +273,7 @@ def _above_cut(
     return above
 
 
-def _tops(
-    left: IntArray, right: IntArray, order: IntArray, roots: IntArray, above: NDArray[np.bool_]
-) -> IntArray:
+def _tops(left: IntArray, right: IntArray, order: IntArray, roots: IntArray, above: NDArray[np.bool_]) -> IntArray:
     """Highest nodes that are not above the cut."""
     top = np.zeros(len(left), dtype=np.bool_)
     top[roots] = True

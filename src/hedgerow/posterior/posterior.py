@@ -83,14 +83,10 @@ class Posterior(Draws):
         """
         key = (loss, restarts, seed, max_draws)
         if key not in self._found:
-            self._found[key] = estimate.point_estimate(
-                self.labels, loss, restarts=restarts, seed=seed, max_draws=max_draws
-            )
+            self._found[key] = estimate.point_estimate(self.labels, loss, restarts=restarts, seed=seed, max_draws=max_draws)
         return self._found[key]
 
-    def credible_ball(
-        self, prob: float = 0.95, loss: Loss = "vi", *, centre: npt.ArrayLike | None = None
-    ) -> ball.CredibleBall:
+    def credible_ball(self, prob: float = 0.95, loss: Loss = "vi", *, centre: npt.ArrayLike | None = None) -> ball.CredibleBall:
         """The ball round `centre` (the point estimate for this loss) that holds a share `prob` of the draws."""
         middle = self.point_estimate(loss).labels if centre is None else centre
         return ball.credible_ball(self.labels, middle, prob, loss)
@@ -99,9 +95,7 @@ class Posterior(Draws):
         """How sure each row's place in `partition` (the point estimate) is."""
         return clusters.uncertainty(self.labels, self._partition(partition, "uncertainty"))
 
-    def cluster_table(
-        self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5
-    ) -> Table:
+    def cluster_table(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5) -> Table:
         """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate).
 
         A column of levels counts as one column of shares a level.
@@ -116,9 +110,7 @@ class Posterior(Draws):
         chain, draw = divmod(best, self.draws)
         return MapDraw(self.labels[chain, draw].copy(), float(self.log_joint[chain, draw]), chain, draw)
 
-    def predict(
-        self, X: Any, *, partition: npt.ArrayLike | None = None, times: Any = None, max_draws: int | None = None
-    ) -> IntArray:
+    def predict(self, X: Any, *, partition: npt.ArrayLike | None = None, times: Any = None, max_draws: int | None = None) -> IntArray:
         """The most probable cluster of `partition` (the point estimate) for every new row; -1 for none of them."""
         proba = self.predict_proba(X, partition=partition, times=times, max_draws=max_draws)
         best: IntArray = np.argmax(proba, axis=1).astype(np.int32)
@@ -186,9 +178,7 @@ class Posterior(Draws):
         """Draw the report's dendrogram: rows that share a cluster in more than half of the draws join below the cut."""
         return pictures.draw_tree(self, names, max_leaves, ax)
 
-    def plot_scatter(
-        self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None
-    ) -> Any:
+    def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw the rows in their clusters' colours, doubtful ones paler and larger; returns the axes.
 
         One or two columns are drawn as they are; of more, the first two principal components.

@@ -36,9 +36,7 @@ __all__ = ["log_density", "membership", "predictive"]
 _ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
 
 
-def predictive(
-    draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None
-) -> Iterator[tuple[IntArray, FloatArray]]:
+def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> Iterator[tuple[IntArray, FloatArray]]:
     """For each draw its labels (n,) and log[weight × density] (n_new, K + 1) of the new rows, the new cluster last.
 
     The exponentials of a row sum to its predictive density given the draw. `max_draws` thins the draws evenly.
@@ -74,9 +72,7 @@ def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int |
     return _by_blocks(draws, X_new, times, lambda rows, when: _log_density(draws, rows, when, max_draws))
 
 
-def membership(
-    draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None, max_draws: int | None = None
-) -> FloatArray:
+def membership(draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
     """Probability that each new row joins each cluster of `partition`, and in the last column none of them: (n_new, K + 1)."""
     return _by_blocks(draws, X_new, times, lambda rows, when: _membership(draws, partition, rows, when, max_draws))
 

@@ -204,9 +204,7 @@ def _places(X: Any) -> FloatArray:
     return np.asarray(Z / np.where(scale > 0, scale, 1.0))
 
 
-def _similarity(
-    draws: Draws, whole: FloatArray | None, order: npt.NDArray[np.int64]
-) -> SimilarityPart:
+def _similarity(draws: Draws, whole: FloatArray | None, order: npt.NDArray[np.int64]) -> SimilarityPart:
     """Co-clustering probabilities in blocks along `order`; without the whole matrix, from an even sample of rows."""
     n = draws.n
     if whole is not None:

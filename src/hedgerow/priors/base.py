@@ -89,15 +89,12 @@ class Prior(ABC):
         complete: dict[str, Any] = dict(self.values())
         for name, value in values.items():
             if name not in complete and not (name in self.auxiliaries and log_u is not None):
-                raise ParameterError(
-                    f"{owner}.log_partition({name}=...): {owner} has no {name}, only {', '.join(complete)}."
-                )
+                raise ParameterError(f"{owner}.log_partition({name}=...): {owner} has no {name}, only {', '.join(complete)}.")
             complete[name] = value
         if log_u is None:
             if not self.u_integrates:
                 raise ParameterError(
-                    f"{owner}.log_partition(u=None): u must be a number, as {owner} has no closed form with "
-                    f"u integrated out. Got None."
+                    f"{owner}.log_partition(u=None): u must be a number, as {owner} has no closed form with u integrated out. Got None."
                 )
             result = self._log_integrated(counts, complete)
         else:

@@ -64,9 +64,7 @@ def _rule(law: Law | None, value: float, points: int) -> tuple[NDArray[np.float6
     return (np.array([value]), np.ones(1)) if law is None else law.rule(points)
 
 
-def _expected_table(
-    n: int, alpha: NDArray[np.float64], sigma: float, tau: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _expected_table(n: int, alpha: NDArray[np.float64], sigma: float, tau: NDArray[np.float64]) -> NDArray[np.float64]:
     """Expected clusters for every pair of alpha (rows) and tau (columns) at one sigma."""
     shape = np.broadcast_shapes(alpha.shape, tau.shape)
     if sigma == 0:

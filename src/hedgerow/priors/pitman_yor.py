@@ -65,12 +65,8 @@ class PitmanYor(Prior):
 
     def _expected_clusters(self, n: int) -> float:
         values = self.values()
-        theta, weight_theta = (
-            self.theta.rule(48) if isinstance(self.theta, Gamma) else ([values["theta"]], [1.0])
-        )
-        sigma, weight_sigma = (
-            self.sigma.rule(32) if isinstance(self.sigma, Beta) else ([values["sigma"]], [1.0])
-        )
+        theta, weight_theta = self.theta.rule(48) if isinstance(self.theta, Gamma) else ([values["theta"]], [1.0])
+        sigma, weight_sigma = self.sigma.rule(32) if isinstance(self.sigma, Beta) else ([values["sigma"]], [1.0])
         table = py_expected(n, np.asarray(theta)[:, None], np.asarray(sigma)[None, :])
         return float(np.asarray(weight_theta) @ table @ np.asarray(weight_sigma))
 

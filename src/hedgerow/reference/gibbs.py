@@ -105,9 +105,7 @@ def update_u(u: float, n: int, K: int, alpha: float, sigma: float, tau: float, r
     return update_positive(u, lambda v: float(prior.u_log_density(v, n, K, alpha, sigma, tau)), rng)
 
 
-def update_alpha(
-    K: int, u: float, sigma: float, tau: float, law: tuple[float, float], rng: Generator
-) -> float:
+def update_alpha(K: int, u: float, sigma: float, tau: float, law: tuple[float, float], rng: Generator) -> float:
     """α | Π, u of a normalized random measure: a Gamma draw (A14 suppl. eq. 64)."""
     shape, rate = prior.alpha_conditional(K, u, sigma, tau, *law)
     return float(rng.gamma(shape) / rate)

@@ -28,9 +28,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-def gaussian_wishart_log_marginal(
-    X: ArrayLike, mean: ArrayLike, r: float, nu: float, psi: ArrayLike
-) -> float:
+def gaussian_wishart_log_marginal(X: ArrayLike, mean: ArrayLike, r: float, nu: float, psi: ArrayLike) -> float:
     """Gaussian rows, H = N(μ | mean, (rΛ)^-1) · Wishart(Λ | psi^-1, nu) (A14 eq. 34-35).
 
     With n rows of mean x̄ and scatter S: r' = r+n, ν' = ν+n, Ψ' = Ψ + S + (r n / r')(x̄-m)(x̄-m)ᵀ and
@@ -63,9 +61,7 @@ def nips2015_gaussian_wishart(X: ArrayLike) -> tuple[Floats, float, float, Float
     return X.mean(axis=0), 0.1, d + 6.0, covariance * np.exp(-(np.log(10) + log_det) / d)
 
 
-def gaussian_diagonal_log_marginal(
-    X: ArrayLike, mean: ArrayLike, r: ArrayLike, a: ArrayLike, b: ArrayLike
-) -> float:
+def gaussian_diagonal_log_marginal(X: ArrayLike, mean: ArrayLike, r: ArrayLike, a: ArrayLike, b: ArrayLike) -> float:
     """Independent Gaussian columns, H_j = N(μ_j | mean_j, 1/(r_j λ_j)) · Gamma(λ_j | a_j, rate b_j); NaN =
     missing.
 
@@ -82,9 +78,7 @@ def gaussian_diagonal_log_marginal(
         n = x.size
         if n == 0:
             continue
-        rate = (
-            b[j] + 0.5 * np.sum((x - x.mean()) ** 2) + 0.5 * r[j] * n * (x.mean() - mean[j]) ** 2 / (r[j] + n)
-        )
+        rate = b[j] + 0.5 * np.sum((x - x.mean()) ** 2) + 0.5 * r[j] * n * (x.mean() - mean[j]) ** 2 / (r[j] + n)
         shape = a[j] + 0.5 * n
         total += (
             -0.5 * n * np.log(2 * np.pi)
@@ -109,9 +103,7 @@ def multinomial_log_marginal(X: Any, beta: float) -> float:
     column_totals = np.asarray(X.sum(axis=0), float).ravel()
     coefficient = gammaln(row_totals + 1).sum() - gammaln(np.asarray(counts, float) + 1).sum()
     seen = column_totals[column_totals > 0]
-    dirichlet = (
-        gammaln(d * beta) - gammaln(d * beta + seen.sum()) + (gammaln(beta + seen) - gammaln(beta)).sum()
-    )
+    dirichlet = gammaln(d * beta) - gammaln(d * beta + seen.sum()) + (gammaln(beta + seen) - gammaln(beta)).sum()
     return float(coefficient + dirichlet)
 
 
@@ -155,9 +147,7 @@ def poisson_log_marginal(X: ArrayLike, a: ArrayLike, b: ArrayLike) -> float:
     return float(np.broadcast_to(rates, total.shape).sum() - np.nansum(gammaln(X + 1)))
 
 
-def product_log_marginal(
-    X: ArrayLike, parts: Sequence[tuple[Sequence[int], Callable[[Floats], float]]]
-) -> float:
+def product_log_marginal(X: ArrayLike, parts: Sequence[tuple[Sequence[int], Callable[[Floats], float]]]) -> float:
     """Groups of columns that are independent given the cluster: the sum of their log marginals.
 
     `parts` holds pairs of columns and the function from their rows to their log marginal.

@@ -31,9 +31,7 @@ def xi_bar(xi: ArrayLike, q: ArrayLike) -> Floats:
     return np.asarray(np.asarray(xi, float) @ np.asarray(q, float))
 
 
-def log_cluster_terms(
-    counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike
-) -> Floats:
+def log_cluster_terms(counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Floats:
     """log(q̄[c,r] κ_r(|c|, ξ̄_r)) for every cluster (rows of `counts`) and basis measure: shape (K, R).
 
     log q̄[c,r] = Σ_t counts[c,t] log q[t,r]; a zero q forbids the pair only where the cluster has such
@@ -48,16 +46,12 @@ def log_cluster_terms(
     return np.asarray(log_q_bar + log_kappa(sizes, xi_bar(xi, q), alpha, sigma, tau))
 
 
-def log_cluster_weight(
-    counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike
-) -> Floats:
+def log_cluster_weight(counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Floats:
     """log Σ_r q̄[c,r] κ_r(|c|, ξ̄_r) per cluster: the prior's part of φ(X_c | h_c) (A14 eq. 31)."""
     return np.asarray(logsumexp(log_cluster_terms(counts, xi, q, alpha, sigma, tau), axis=1))
 
 
-def log_mixed_joint(
-    counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike
-) -> float:
+def log_mixed_joint(counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> float:
     """Log of p(Π, ξ), z summed out: the factors of A14 eq. 14 with eq. 31 for the clusters."""
     weights = log_cluster_weight(counts, xi, q, alpha, sigma, tau)
     return _log_group_factors(counts, xi, q, alpha, sigma, tau) + float(weights.sum())
@@ -78,9 +72,7 @@ def log_mixed_joint_z(
     return _log_group_factors(counts, xi, q, alpha, sigma, tau) + float(chosen.sum())
 
 
-def _log_group_factors(
-    counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: Any, sigma: Any, tau: Any
-) -> float:
+def _log_group_factors(counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: Any, sigma: Any, tau: Any) -> float:
     """Σ_t [(n_t-1) log ξ_t - lnΓ(n_t)] - Σ_r ψ_r(ξ̄_r)."""
     group_sizes = np.atleast_2d(np.asarray(counts, float)).sum(axis=0)
     bar = xi_bar(xi, q)

@@ -86,9 +86,7 @@ def log_joint_u(sizes: ArrayLike, u: ArrayLike, alpha: ArrayLike, sigma: ArrayLi
     return log_joint_at_log(sizes, np.log(u), alpha, sigma, tau)
 
 
-def log_joint_at_log(
-    sizes: ArrayLike, v: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike
-) -> Any:
+def log_joint_at_log(sizes: ArrayLike, v: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
     """Log of p(Π, u) at u = e^v (a density in u, not in v), for u beyond the floats too.
 
     Π_c κ(|c|,u) is written out: α^K (u+τ)^(σK-n) Π_c Γ(|c|-σ)/Γ(1-σ).
@@ -153,17 +151,13 @@ def alpha_conditional(K: int, u: float, sigma: float, tau: float, a: float, b: f
     return a + K, b + float(psi(u, 1.0, sigma, tau))
 
 
-def sigma_log_density(
-    logit: float, sizes: ArrayLike, u: float, alpha: float, tau: float, a: float, b: float
-) -> float:
+def sigma_log_density(logit: float, sizes: ArrayLike, u: float, alpha: float, tau: float, a: float, b: float) -> float:
     """Log density of logit σ given Π and u under a Beta(a, b) law, up to a constant (A14 suppl. eq. 67)."""
     sigma = 1 / (1 + np.exp(-logit))
     return _beta_law(logit, a, b) + float(log_joint_u(sizes, u, alpha, sigma, tau))
 
 
-def tau_log_density(
-    log_tau: float, sizes: ArrayLike, u: float, alpha: float, sigma: float, a: float, b: float
-) -> float:
+def tau_log_density(log_tau: float, sizes: ArrayLike, u: float, alpha: float, sigma: float, a: float, b: float) -> float:
     """Log density of log τ given Π and u under a Gamma(a, rate b) law, up to a constant (A14 suppl. eq.
     66)."""
     return _gamma_law(log_tau, a, b) + float(log_joint_u(sizes, u, alpha, sigma, np.exp(log_tau)))

@@ -10,9 +10,7 @@ from numpy.random import Generator
 __all__ = ["slice_step"]
 
 
-def slice_step(
-    log_density: Callable[[float], float], x: float, rng: Generator, width: float = 2.0, max_steps: int = 64
-) -> float:
+def slice_step(log_density: Callable[[float], float], x: float, rng: Generator, width: float = 2.0, max_steps: int = 64) -> float:
     """One update of x that leaves exp(log_density) invariant; `width` is the first guess of the slice's
     length.
 

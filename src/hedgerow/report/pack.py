@@ -185,9 +185,7 @@ def _points(payload: ReportPayload, rows: IntArray, labels: IntArray) -> dict[st
         "label": encode(labels[rows], "i4"),
     }
     if payload.points.uncertainty is not None:
-        points["doubt"] = encode(
-            np.clip(np.asarray(payload.points.uncertainty, dtype=np.float64)[rows], 0, 1), "f4"
-        )
+        points["doubt"] = encode(np.clip(np.asarray(payload.points.uncertainty, dtype=np.float64)[rows], 0, 1), "f4")
     if payload.points.names is not None:
         names = [str(payload.points.names[row]) for row in rows]
         points["names"] = [name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…" for name in names]
@@ -216,9 +214,7 @@ def _tree(part: TreePart, tree: dict[str, Any], place: IntArray) -> dict[str, An
 def _draws(draws: DrawsPart) -> dict[str, Any]:
     k = np.asarray(draws.n_clusters).astype(np.int64)
     low = int(k.min())
-    by_chain = (
-        np.stack([np.bincount(chain - low, minlength=int(k.max()) - low + 1) for chain in k]) / k.shape[1]
-    )
+    by_chain = np.stack([np.bincount(chain - low, minlength=int(k.max()) - low + 1) for chain in k]) / k.shape[1]
     traces = [
         {
             "name": str(name),

@@ -130,11 +130,7 @@ class ReportPayload:
         labels = np.asarray(self.points.labels)
         n = len(labels)
         _check("labels", labels, labels.ndim == 1 and n > 0, "be a vector with at least one point")
-        sizes = (
-            np.bincount(labels)
-            if np.issubdtype(labels.dtype, np.integer) and labels.min() >= 0
-            else np.zeros(1)
-        )
+        sizes = np.bincount(labels) if np.issubdtype(labels.dtype, np.integer) and labels.min() >= 0 else np.zeros(1)
         _check("labels", labels, bool(np.all(sizes > 0)), "be integers 0..K-1, each used")
         _check_rows("uncertainty", self.points.uncertainty, (n,))
         _check_rows("plane", self.points.plane, (n, 2))

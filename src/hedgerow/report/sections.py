@@ -55,9 +55,7 @@ def sections_of(payload: ReportPayload, tree_frame: str) -> list[Section]:
     if payload.similarity is not None:
         sections.append(Section("together", "Who belongs together", _together(payload)))
     if payload.run:
-        rows = "".join(
-            f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in payload.run.items()
-        )
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in payload.run.items())
         sections.append(Section("run", "Run record", f"<dl>{rows}</dl>"))
     return sections
 
@@ -105,10 +103,7 @@ def _clusters(payload: ReportPayload) -> str:
     words = None if payload.counts is None else top_words(payload.counts, labels)
     if words is not None:
         head += '<th scope="col" class="text">telling words</th>'
-    rows = [
-        _cluster_row(int(c), cells[c], None if words is None else words[c])
-        for c in np.argsort(-sizes, kind="stable")
-    ]
+    rows = [_cluster_row(int(c), cells[c], None if words is None else words[c]) for c in np.argsort(-sizes, kind="stable")]
     table = _table(head, rows[:FIRST_CLUSTERS], "Clusters, largest first")
     if len(rows) > FIRST_CLUSTERS:
         rest = _table(head, rows[FIRST_CLUSTERS:], "Further clusters")
@@ -117,9 +112,7 @@ def _clusters(payload: ReportPayload) -> str:
     return table + hint
 
 
-def _column_cells(
-    payload: ReportPayload, labels: NDArray[np.int64]
-) -> tuple[list[str], list[list[str]], str]:
+def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[list[str], list[list[str]], str]:
     """Names, cells (mean ± sd by cluster) and a hint for the columns that the table shows."""
     assert payload.columns is not None
     values = np.asarray(payload.columns.values, dtype=np.float64)
@@ -128,9 +121,7 @@ def _column_cells(
     d = values.shape[1]
     said = "Columns: mean ± standard deviation."
     if d > TABLE_COLUMNS:
-        said = (
-            f"Mean ± standard deviation of the {len(shown)} columns, of {d:,}, in which clusters differ most."
-        )
+        said = f"Mean ± standard deviation of the {len(shown)} columns, of {d:,}, in which clusters differ most."
     if d > MOST_COLUMNS:
         said += f" The panel shows {MOST_COLUMNS}."
     return [str(payload.columns.names[j]) for j in shown], cells, _hint(said)
@@ -154,10 +145,7 @@ def _number(draws: DrawsPart) -> str:
 
 def _chains(draws: DrawsPart) -> str:
     chains = np.asarray(draws.n_clusters).shape[0]
-    plots = "".join(
-        f'<h3>{escape(name)}</h3><div class="plot" data-trace="{i}"></div>'
-        for i, name in enumerate(draws.quantities)
-    )
+    plots = "".join(f'<h3>{escape(name)}</h3><div class="plot" data-trace="{i}"></div>' for i, name in enumerate(draws.quantities))
     return _agreement_table(draws, chains) + _legend(chains) + plots
 
 

@@ -98,9 +98,7 @@ def _how_many(draws: DrawsPart) -> Sentence:
         return Sentence(f"All {len(k):,} draws have {_count(mode, 'cluster')}.")
     low, high = (int(v) for v in np.quantile(k, [0.025, 0.975], method="inverted_cdf"))
     span = f"; 95% of the draws have {low} to {high}" if low != high else f"; 95% of the draws have {low} too"
-    return Sentence(
-        f"The most probable number of clusters is {mode} ({_percent(share)} of {len(k):,} draws){span}."
-    )
+    return Sentence(f"The most probable number of clusters is {mode} ({_percent(share)} of {len(k):,} draws){span}.")
 
 
 def _how_firm(uncertainty: np.ndarray) -> Sentence:
@@ -128,9 +126,7 @@ def _tree_sentence(payload: ReportPayload, k: int) -> Sentence:
         else:
             clusters += 1
     if clusters == k:
-        return Sentence(
-            f"Cutting the tree where joining stops paying (d = 1) gives {_count(clusters, 'cluster')}."
-        )
+        return Sentence(f"Cutting the tree where joining stops paying (d = 1) gives {_count(clusters, 'cluster')}.")
     return Sentence(f"The tree cut at d = 1 has {_count(clusters, 'cluster')}, the clustering shown {k}.")
 
 

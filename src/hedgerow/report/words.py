@@ -19,15 +19,10 @@ def top_words(counts: CountsPart, labels: NDArray[np.int64], most: int = WORDS) 
     """The most telling words of every cluster."""
     matrix = _matrix(counts)
     k = int(labels.max()) + 1
-    member = sparse.csr_array(
-        (np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(k, len(labels))
-    )
+    member = sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(k, len(labels)))
     sums = sparse.csr_array(member @ matrix)
     overall = _shares(np.asarray(matrix.sum(axis=0)).ravel())
-    return [
-        [str(counts.words[w]) for w in _telling(np.asarray(sums[[c]].todense()).ravel(), overall, most)]
-        for c in range(k)
-    ]
+    return [[str(counts.words[w]) for w in _telling(np.asarray(sums[[c]].todense()).ravel(), overall, most)] for c in range(k)]
 
 
 def node_words(

@@ -87,9 +87,7 @@ def _encode_or_leave_out(value: Any, arrays: Arrays, name: str, classes: Mapping
     return stored
 
 
-def _decode_or_take(
-    stored: Any, arrays: Arrays, classes: Mapping[str, type], name: str, given: Any, wanted: type
-) -> Any:
+def _decode_or_take(stored: Any, arrays: Arrays, classes: Mapping[str, type], name: str, given: Any, wanted: type) -> Any:
     left_out = isinstance(stored, dict) and set(stored) == {"left out"}
     if given is None and left_out:
         raise ParameterError(f"resume({name}=None): {name} must be given again, as it could not be stored. Got None.")

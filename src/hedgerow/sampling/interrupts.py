@@ -29,9 +29,7 @@ def heed_interrupts(stop: Stop) -> Iterator[None]:
     A second one raises as always. A handler of the user's own stays in place, and outside the main thread there is nothing
     to do: Python raises there only.
     """
-    if threading.current_thread() is not threading.main_thread() or (
-        signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
+    if threading.current_thread() is not threading.main_thread() or (signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
         yield
         return
 

@@ -21,9 +21,7 @@ __all__ = ["FolderLock"]
 class FolderLock:
     """Held from construction until `release`, or refused; `what` is what the owner's `parameter` names."""
 
-    def __init__(
-        self, folder: Path, owner: str, parameter: str = "checkpoint", *, name: str = "lock", what: str = "folder"
-    ) -> None:
+    def __init__(self, folder: Path, owner: str, parameter: str = "checkpoint", *, name: str = "lock", what: str = "folder") -> None:
         self._file = open(folder / name, "a+", encoding="utf-8")  # noqa: SIM115 - open for as long as the lock is held
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -42,9 +40,7 @@ class FolderLock:
         """Already held."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Let others write."""
         self.release()
 

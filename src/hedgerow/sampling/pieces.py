@@ -103,9 +103,7 @@ def check_file(folder: Path, file: File) -> None:
         raise FormatError(f"resume(...): {file.name} must be the file that the run wrote. Got {what}.")
 
 
-def _write(
-    path: Path, kind: str, content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], count: int = 0
-) -> File:
+def _write(path: Path, kind: str, content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], count: int = 0) -> File:
     write_container(path, kind, _VERSION, content, arrays)
     return File(path.name, sha256_of(path), count)
 

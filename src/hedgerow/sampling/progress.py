@@ -31,9 +31,7 @@ class Progress:
         """Start showing."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Stop showing."""
 
     def show(self, update: Update) -> None:
@@ -52,18 +50,14 @@ class RichProgress(Progress):
             rich_progress.TimeRemainingColumn(),
             console=need_extra("rich.console", "progress").Console(stderr=True),
         )
-        self._tasks = [
-            self._bars.add_task(f"chain {chain + 1}", total=total, news="") for chain in range(chains)
-        ]
+        self._tasks = [self._bars.add_task(f"chain {chain + 1}", total=total, news="") for chain in range(chains)]
 
     def __enter__(self) -> Self:
         """Start the display."""
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Leave the last state on the screen."""
         self._bars.stop()
 

@@ -96,9 +96,7 @@ class FolderRecorder(Recorder):
         self._digests: dict[str, str] = {}
         self._clock = time.monotonic()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Let others write to the folder."""
         self._lock.release()
 

@@ -45,9 +45,7 @@ class CredibleBall:
         )
 
 
-def credible_ball(
-    labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.95, loss: Loss = "vi"
-) -> CredibleBall:
+def credible_ball(labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.95, loss: Loss = "vi") -> CredibleBall:
     """The smallest ball round `centre` (n,) that holds a share `prob` of the draws (..., n), with its bounds."""
     draws = as_draws(labels, "credible_ball")
     middle = as_partition(centre, "credible_ball", "centre", draws.shape[1])

@@ -230,9 +230,7 @@ def _law_grid(laws: Mapping[str, Law], grid: int) -> tuple[dict[str, Floats], Fl
     return nodes, log_weight
 
 
-def _u_grid(
-    prior: Prior, types: list[NDArray[np.int64]], values: dict[str, Any], n_laws: int, points: int
-) -> tuple[Floats, Floats]:
+def _u_grid(prior: Prior, types: list[NDArray[np.int64]], values: dict[str, Any], n_laws: int, points: int) -> tuple[Floats, Floats]:
     """Nodes of log u along the first axis and log(du) there, for every node of the hyper-parameters."""
     alpha, sigma, tau = prior.measure(prior.values() | values)
     alpha, sigma, tau = (np.asarray(x, float) for x in (alpha, sigma, tau))

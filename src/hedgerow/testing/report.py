@@ -40,9 +40,7 @@ class Finding:
         mark = "ok  " if self.passed else "FAIL"
         if self.p_value is None:
             return f"{mark} {self.what}: off by {self.distance:.3g}"
-        return (
-            f"{mark} {self.what}: {self.found:.5g}, exact {self.wanted:.5g}, t = {self.distance:+.2f}, p = {self.p_value:.2g}"
-        )
+        return f"{mark} {self.what}: {self.found:.5g}, exact {self.wanted:.5g}, t = {self.distance:+.2f}, p = {self.p_value:.2g}"
 
 
 @dataclass(frozen=True)

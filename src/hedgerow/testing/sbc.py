@@ -108,9 +108,7 @@ def _ranks(
     truth = model.prior.sample_joint(n, rng)
     X = model.likelihood.simulate(truth.labels, rng)
     start = model.prior.sample_joint(n, rng)
-    run = drive(
-        kernel, model, X, start.labels, start.u, start.values, draws * thin, seed, 1 + replicate, update_u=True, warmup=warmup
-    )
+    run = drive(kernel, model, X, start.labels, start.u, start.values, draws * thin, seed, 1 + replicate, update_u=True, warmup=warmup)
     wanted = _quantities(model, X, truth.labels, truth.u, truth.values)
     kept = [
         _quantities(model, X, run.labels[i], float(run.u[i]), truth.values | {name: float(v[i]) for name, v in run.values.items()})

@@ -132,9 +132,7 @@ def ibhc(
     return best.forest()
 
 
-def guide(
-    model: Mixture, X: Any, *, passes: int = 1, times: Any = None, seed: int | None = None, u: Any = None
-) -> Forest:
+def guide(model: Mixture, X: Any, *, passes: int = 1, times: Any = None, seed: int | None = None, u: Any = None) -> Forest:
     """One binary tree over all rows: that of `ibhc`, with the roots joined by `bhc` past d = 1.
 
     It guides the moves of `TreeGuided` (`guide=tree.to_linkage()`), which are exact whatever the tree. `passes`, `times`, `seed` and

@@ -159,9 +159,7 @@ class Forest:
 
     def plot(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
         """Draw the trees, branches coloured by their probability of being one cluster; returns the axes."""
-        return draw_dendrogram(
-            self.left, self.right, self.roots, self.size, self.log_d, names=names, max_leaves=max_leaves, ax=ax
-        )
+        return draw_dendrogram(self.left, self.right, self.roots, self.size, self.log_d, names=names, max_leaves=max_leaves, ax=ax)
 
     def report(
         self,

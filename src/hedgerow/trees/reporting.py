@@ -28,9 +28,7 @@ def tree_part(left: ArrayLike, right: ArrayLike, roots: ArrayLike, size: ArrayLi
     return TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks)
 
 
-def place_points(
-    labels: ArrayLike, doubt: ArrayLike | None, X: Any, columns: Sequence[str], rows: Sequence[str] | None
-) -> PointsPart:
+def place_points(labels: ArrayLike, doubt: ArrayLike | None, X: Any, columns: Sequence[str], rows: Sequence[str] | None) -> PointsPart:
     """The points in the plane: two columns or two components; nowhere if sparse counts have no two components."""
     counted = sparse.issparse(X)
     if counted and min(X.shape) < 3:
@@ -41,9 +39,7 @@ def place_points(
     return PointsPart(labels, doubt, rows, place.points, place.axes, place.note)
 
 
-def payload_of(
-    forest: Forest, X: Any, *, title: str, names: Sequence[str] | None, rows: Sequence[str] | None
-) -> ReportPayload:
+def payload_of(forest: Forest, X: Any, *, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
     """Everything that a report on a forest shows; without X neither points nor columns."""
     tree = tree_part(forest.left, forest.right, forest.roots, forest.size, forest.log_d)
     labels = forest.labels

@@ -24,7 +24,7 @@ class Gibbs final : public Kernel {
   void stats(double* out) const override { out[0] = moved_; }
 
   void watch(RowWatch* watch) { watch_ = watch; }  // nullptr: no longer
-  void rest() { moved_ = 0.0; }  // an iteration without a sweep
+  void rest() { moved_ = 0.0; }                    // an iteration without a sweep
 
   // Resamples the given rows in the given order; other kernels use this too.
   void sweep(State& state, const int* rows, int count);

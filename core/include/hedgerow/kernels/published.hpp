@@ -26,13 +26,13 @@ class Trees {
   // log d of a detached tree against others.
   void log_d(int a, const std::vector<int>& others, std::vector<double>& out);
 
-  int join(int a, int b);            // a new root over two roots
-  int insert(int root, int x);       // SeqInsert without cutting; the new root
-  int detach(int row);               // takes a leaf out; the root of what is left (the tree must have two leaves or more)
-  void dissolve(int v);              // frees an inner node; its children become roots
-  int copy(int root);                // the same tree with inner nodes of its own
-  void discard(int root);            // frees the inner nodes of a copy that is not wanted
-  void claim(int root);              // makes leaves point into this tree again
+  int join(int a, int b);       // a new root over two roots
+  int insert(int root, int x);  // SeqInsert without cutting; the new root
+  int detach(int row);          // takes a leaf out; the root of what is left (the tree must have two leaves or more)
+  void dissolve(int v);         // frees an inner node; its children become roots
+  int copy(int root);           // the same tree with inner nodes of its own
+  void discard(int root);       // frees the inner nodes of a copy that is not wanted
+  void claim(int root);         // makes leaves point into this tree again
   // All potentials, after the hyper-parameters moved. Statistics that rows were added to or taken from are first made anew from
   // those of the children, so that they are a function of the tree alone, however it was reached.
   void refresh(int root);
@@ -48,8 +48,8 @@ class Trees {
   int fresh();
   void set_potentials(int v);  // from the statistics
   void weigh(int v);           // from the likelihood known, under the present hyper-parameters
-  void gather(int v);  // everything of v from its children
-  void add_to(int v, int x);  // statistics and size of v take in x
+  void gather(int v);          // everything of v from its children
+  void add_to(int v, int x);   // statistics and size of v take in x
   double weight_joined(int a, int b) const;
   const double* q(int v) const { return q_.empty() ? nullptr : &q_[static_cast<std::size_t>(v) * R_]; }
 
@@ -83,8 +83,8 @@ class Published final : public Kernel {
   int global_moves_, depth_;
   Gibbs gibbs_;
   std::unique_ptr<Trees> trees_;
-  std::vector<int> roots_;     // by slot of the partition
-  std::vector<int> planted_;   // labels the trees stand for
+  std::vector<int> roots_;    // by slot of the partition
+  std::vector<int> planted_;  // labels the trees stand for
   std::vector<int> nodes_;
   std::vector<double> weights_;
   double log_r_sum_ = 0.0;

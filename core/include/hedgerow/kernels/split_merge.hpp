@@ -21,7 +21,7 @@ class SplitMerge final : public Kernel {
   int scans_;
   Gibbs gibbs_;
   Sides sides_;
-  std::vector<int> rows_;      // members of the two clusters but the seeds, then the seeds
+  std::vector<int> rows_;  // members of the two clusters but the seeds, then the seeds
   std::vector<char> side_of_;
   double split_ = 0.0, accepted_ = 0.0, log_r_ = 0.0;
 };

@@ -27,8 +27,8 @@ class GaussianWishart final : public Likelihood {
   double r() const { return r_; }
   double nu() const { return nu_; }
   double log_jacobian() const { return -log_det_l_; }  // log density of x over that of the whitened row
-  double marginal_constant(int n) const;    // everything of log p(X_c) but −(ν+n)/2 log|Ψ_n|
-  double predictive_constant(int n) const;  // everything of log p(x|X_c) but the terms in Ψ_n
+  double marginal_constant(int n) const;               // everything of log p(X_c) but −(ν+n)/2 log|Ψ_n|
+  double predictive_constant(int n) const;             // everything of log p(x|X_c) but the terms in Ψ_n
 
  private:
   void whiten(const double* x, double* y) const;

@@ -86,9 +86,7 @@ def join_segments(model: Mixture, counts: npt.NDArray[np.int64], touching: spars
     return from_tree(n, arrays["left"], arrays["right"], arrays["log_d"])
 
 
-def from_tree(
-    n: int, left: npt.NDArray[np.integer], right: npt.NDArray[np.integer], log_d: Floats
-) -> Hierarchy:
+def from_tree(n: int, left: npt.NDArray[np.integer], right: npt.NDArray[np.integer], log_d: Floats) -> Hierarchy:
     """Joins in the order of their heights; nodes 0..n-1 are leaves, children come before parents."""
     height = np.full(len(left), -np.inf)
     for node in range(n, len(left)):

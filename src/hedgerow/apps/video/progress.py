@@ -43,9 +43,7 @@ class FrameProgress:
         """Start showing."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Stop showing."""
 
     def show(self, update: ChunkUpdate) -> None:
@@ -68,9 +66,7 @@ class _Bar(FrameProgress):
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._bars.stop()
 
     def show(self, update: ChunkUpdate) -> None:

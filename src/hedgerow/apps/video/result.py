@@ -116,9 +116,7 @@ class Segmentation:
         """
         writers.write_label_pictures(folder, self.iter_labels(n_segments), self.source_size)
 
-    def write_overlay(
-        self, path: str | os.PathLike[str], source: Any, n_segments: int | None = None, *, opacity: float = 0.45
-    ) -> None:
+    def write_overlay(self, path: str | os.PathLike[str], source: Any, n_segments: int | None = None, *, opacity: float = 0.45) -> None:
         """The clip with its segments coloured and outlined, as .mp4 (or any other video format) or .gif.
 
         `source` is what was segmented. A segment keeps its colour from first frame to last, and from cut to cut.
@@ -156,9 +154,7 @@ class Segmentation:
         arrays, content = stored.arrays, stored.content
         try:
             rows, columns = (int(side) for side in content["frame_size"])
-            store = LabelStore.unpack(
-                arrays["labels"], arrays["chunk_bytes"], arrays["chunk_frames"], rows, columns
-            )
+            store = LabelStore.unpack(arrays["labels"], arrays["chunk_bytes"], arrays["chunk_frames"], rows, columns)
             sums = SegmentSums(arrays["counts"], arrays["voxels"], arrays["colours"], arrays["places"])
             tree = Hierarchy(len(sums.voxels), arrays["left"], arrays["right"], arrays["height"])
             size = (int(content["source_size"][0]), int(content["source_size"][1]))
