@@ -6,7 +6,7 @@ PYTHONS := src tests benchmarks docs tools papers examples
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -name 'CMakeLists.txt') CMakeLists.txt
 
 
-.PHONY: demo test test-core test-slow calibrate fuzz lint format bench docs stubs clean
+.PHONY: demo test test-core test-slow calibrate fuzz lint format bench docs golden stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
@@ -47,6 +47,9 @@ bench: $(VENV)/.ready-test  ## speed as ratios within one run
 docs: $(VENV)/.ready-docs  ## build the documentation into build/docs, warnings as errors, and run its examples
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	$(BIN)/python -m pytest -q -m "not slow" tests/api/test_docs.py
+
+golden: $(VENV)/.ready-test  ## record the golden draws again, after a change of them on purpose (tests/golden/CHANGES.md)
+	$(BIN)/python tests/golden
 
 stubs: $(VENV)/.ready-test  ## rewrite the stub of the compiled module
 	$(BIN)/python tools/stubs.py

@@ -4,6 +4,14 @@
 #include "arrays.hpp"
 #include "simd.hpp"
 
+#if defined(__clang__)
+#define HEDGEROW_COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define HEDGEROW_COMPILER "gcc " __VERSION__
+#else
+#define HEDGEROW_COMPILER "another compiler"
+#endif
+
 NB_MODULE(_core, m) {
   m.doc() = "Hedgerow's compiled core.";
   hedgerow::bindings::bind_likelihoods(m);
@@ -12,4 +20,5 @@ NB_MODULE(_core, m) {
   hedgerow::bindings::bind_shard(m);
   hedgerow::bindings::bind_estimate(m);
   m.def("instruction_set", [] { return std::string(hedgerow::simd().name); }, "The instruction set the hot loops use here.");
+  m.def("compiler", [] { return std::string(HEDGEROW_COMPILER); }, "What this module was compiled with.");
 }

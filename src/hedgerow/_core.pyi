@@ -403,3 +403,6 @@ class PartitionSearch:
 
 def instruction_set() -> str:
     """The instruction set the hot loops use here."""
+
+def compiler() -> str:
+    """What this module was compiled with."""
