@@ -122,27 +122,33 @@ def test_log_marginals_are_exact_at_every_scale(factor: float) -> None:
     """Few points in many dimensions are where rounding bites: the determinant in rational arithmetic."""
     X = np.random.default_rng(9).standard_normal((4, 3)) * factor
     model = GaussianWishart().resolve(X)
-    mean, r, nu, psi = model._values()
     labels = np.array([0, 1, 1, 1], dtype=np.int32)
     for c, found in enumerate(model.bind(X).log_marginals(labels)):
-        Z = [[Fraction(v) for v in row - mean] for row in X[labels == c]]
-        n, d = len(Z), 3
-        sums = [sum(row[i] for row in Z) for i in range(d)]
-        scale = [
-            [Fraction(psi[i, j]) + sum(row[i] * row[j] for row in Z) - sums[i] * sums[j] / (n + Fraction(r)) for j in range(d)]
-            for i in range(d)
-        ]
-        expected = -n * d / 2 * np.log(np.pi) + multigammaln((nu + n) / 2, d) - multigammaln(nu / 2, d)
-        expected += nu / 2 * np.linalg.slogdet(psi)[1] - (nu + n) / 2 * log_determinant(scale)
-        expected += d / 2 * np.log(r / (r + n))
-        assert found == pytest.approx(expected, abs=1e-5)
+        assert found == pytest.approx(exact_log_marginal(X[labels == c], model), abs=1e-6)
+
+
+def exact_log_marginal(X: npt.NDArray[np.float64], model: GaussianWishart) -> float:
+    """log p(X) with psi_n in rational arithmetic."""
+    mean, r, nu, psi = model._values()
+    n, d = X.shape
+    unit = 2**400  # whole multiples of its inverse, and far quicker than fractions
+    Z = [[int((Fraction(v) - Fraction(m)) * unit) for v, m in zip(row, mean, strict=True)] for row in X]
+    sums = [sum(column) for column in zip(*Z, strict=True)]
+    squares = [[sum(row[i] * row[j] for row in Z) - sums[i] * sums[j] / (n + Fraction(r)) for j in range(d)] for i in range(d)]
+    scale = [[Fraction(psi[i, j]) + squares[i][j] / unit**2 for j in range(d)] for i in range(d)]
+    total = -n * d / 2 * np.log(np.pi) + multigammaln((nu + n) / 2, d) - multigammaln(nu / 2, d)
+    total += nu / 2 * log_determinant([[Fraction(v) for v in row] for row in psi]) - (nu + n) / 2 * log_determinant(scale)
+    return float(total + d / 2 * np.log(r / (r + n)))
 
 
 def log_determinant(matrix: list[list[Fraction]]) -> float:
-    """log det of a 3 x 3 matrix, without rounding until the logarithm."""
-    (a, b, c), (d, e, f), (g, h, i) = matrix
-    value = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    return log(value.numerator) - log(value.denominator)
+    """log det, without rounding until the logarithms."""
+    total = 0.0
+    while matrix:
+        (pivot, *first), *others = matrix
+        total += log(pivot.numerator) - log(pivot.denominator)
+        matrix = [[v - row[0] / pivot * w for v, w in zip(row[1:], first, strict=True)] for row in others]
+    return total
 
 
 def test_what_stands_in_for_no_spread_does_not_tell_partitions_apart() -> None:
@@ -186,6 +192,30 @@ def test_a_psi_far_below_the_scatter_costs_no_digits(scale: float) -> None:
     assert model.log_marginal(X) == pytest.approx(expected, abs=1e-6)
 
 
+def on_lines(n: int, length: float, lines: int) -> npt.NDArray[np.float64]:
+    """Rows on lines through the plane, with noise 1 about them."""
+    rng = np.random.default_rng(n + lines)
+    turn = rng.uniform(0, np.pi, lines)[np.arange(n) % lines]
+    along = rng.uniform(-length / 2, length / 2, n)
+    return np.column_stack([np.cos(turn) * along, np.sin(turn) * along]) + rng.standard_normal((n, 2))
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+@pytest.mark.parametrize("length", [1e3, 1e4, 1e5, 1e6])
+@pytest.mark.parametrize("n", [10, 100, 1000])
+def test_rows_on_a_line_are_right_to_a_millionth_of_a_nat_or_refused(n: int, length: float, lines: int) -> None:
+    """psi at the scale of the noise: its part of psi_n is the difference of squares of the length."""
+    X = on_lines(n, length, lines)
+    try:
+        model = GaussianWishart(psi=1.0).resolve(X)
+    except ParameterError:
+        assert length >= 1e4
+        return
+    assert length <= 1e5
+    labels = np.zeros(n, dtype=np.int32)
+    assert model.bind(X).log_marginals(labels)[0] == pytest.approx(exact_log_marginal(X, model), abs=1e-6)
+
+
 def test_one_row_far_out_is_exact() -> None:
     model = GaussianWishart(mean=[0.0, 0.0], r=0.5, nu=4.0, psi=1.0)
     row = np.array([[3e6, -4e6]])
@@ -200,6 +230,8 @@ def test_rows_that_psi_cannot_reach_are_refused() -> None:
     with pytest.raises(ParameterError, match="must reach the rows of X"):
         GaussianWishart(mean=[0.0, 0.0], r=1.0, nu=3.0, psi=np.eye(2)).resolve(X)
     GaussianWishart(psi=1.0).resolve(X)  # the mean of the rows is near them
+    with pytest.raises(ParameterError, match="be wider where the rows of X are thin"):
+        GaussianWishart(psi=1.0).resolve(on_lines(1000, 2e4, lines=1))
     alone = GaussianWishart(mean=[0.0], r=1.0, nu=1.0, psi=[[1.0]]).resolve(X[:, :1])  # one column loses nothing
     exact = gaussian_wishart_log_marginal(X[:, :1], alone.mean, alone.r, alone.nu, alone.psi)
     assert alone.log_marginal(X[:, :1]) == pytest.approx(exact, rel=1e-12)

@@ -39,7 +39,9 @@ OWNER = "GaussianWishart"
 #: psi and the scatter of X are added; were they further apart than this, rounding would lose one of them.
 LOG_WIDEST = 8 * float(np.log(10.0))
 #: How far from the mean a row may lie, in standard deviations of psi: psi would be lost in the scatter of rows beyond.
-FURTHEST = 1e7
+FURTHEST = 1e5
+#: Nats that rounding may cost log p(X) of up to MANY_ROWS rows; of more, as much more as it costs by itself, n^(3/2).
+MOST_LOST, MANY_ROWS = 1e-6, 1000
 
 
 class GaussianParameters(NamedTuple):
@@ -67,9 +69,10 @@ class GaussianWishart(Likelihood):
 
     The defaults are those of NIPS 2015. Their psi has the shape of the data's covariance but always the
     determinant 0.1, so it does not follow the units of X: with data far from unit variance, rescale X first
-    or use `from_aistats2014`, whose psi does. Only where psi would be more than 1e8 times S, or less than
-    1e-8 times, is it held at that multiple, since rounding would spoil the sums beyond. A psi of your own that is
-    so narrow, or a mean so far off, that rows lie more than 1e7 of its standard deviations away is refused.
+    or use `from_aistats2014`, whose psi does. Only where psi would be more than 1e8 times S, or so small that
+    rounding would spoil the sums, is it held at the nearest multiple of S that does not. A psi of your own is refused
+    where it is so narrow, or mean so far off, that rows lie more than 1e5 of its standard deviations away, or that
+    rounding would cost more than 1e-6 nats (in a thousand rows): rows on a line, say, with a psi of the size of the noise about it.
 
     A default never fails on degenerate data. A constant column is given the geometric mean of the other
     columns' standard deviations (1 if all are constant, or there is one row); a direction without spread
@@ -135,21 +138,23 @@ class GaussianWishart(Likelihood):
         """The same likelihood with what was left out taken from X by the rules of NIPS 2015."""
         data = self.check(X)
         if self.is_resolved:
-            self._check_reach(data)
+            self._check_rounding(data)
             return self
         d = data.shape[1]
         self._check_nu(d)
-        psi = self.psi
-        if psi is None:
-            S = spread(data)
-            log_factor = -(np.log(10.0) + S.log_determinant) / d
-            psi = S.covariance(float(np.clip(log_factor, -LOG_WIDEST, LOG_WIDEST)))
         mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
         r = 0.1 if self.r is None else self.r
         nu = d + 6.0 if self.nu is None else self.nu
-        resolved = replace(self, mean=mean, r=r, nu=nu, psi=_full_matrix(psi, d))
-        resolved._check_reach(data)
-        return resolved
+        filled = replace(self, mean=mean, r=r, nu=nu, psi=None if self.psi is None else _full_matrix(self.psi, d))
+        if self.psi is None:
+            S = spread(data)
+            wanted = -(np.log(10.0) + S.log_determinant) / d
+            for log_factor in np.clip(wanted + np.log(10.0) * np.arange(9), -LOG_WIDEST, LOG_WIDEST):
+                filled = replace(filled, psi=S.covariance(float(log_factor)))
+                if filled._lost_by_rounding(data) is None:
+                    return filled
+        filled._check_rounding(data)
+        return filled
 
     def bind(self, X: Any) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
@@ -197,25 +202,50 @@ class GaussianWishart(Likelihood):
         assert self.nu is not None
         return spread_out(self.mean, d), self.r, self.nu, _full_matrix(self.psi, d)
 
-    def _check_reach(self, data: FloatArray) -> None:
-        """Refuse rows so far out that psi would be lost in their squares."""
-        mean, _, _, psi = self._values()
-        if len(mean) == 1:  # one number loses nothing to the other directions
-            return
+    def _check_rounding(self, data: FloatArray) -> None:
+        """Refuse a psi that rounding would lose in the squares of the rows."""
+        complaint = self._lost_by_rounding(data)
+        require(complaint is None, OWNER, "psi", self.psi, complaint or "")
+
+    def _lost_by_rounding(self, data: FloatArray) -> str | None:
+        """What psi would have to be for sums of squares to keep their digits; None if it is that already.
+
+        A pivot of the Cholesky factorisation of psi_n is a difference that starts at the diagonal entry, so it has lost the unit
+        roundoff times their ratio, and that sqrt(n) times, since the sums round at every row (half of this bounds what was
+        measured). All rows in one cluster are the worst case that can be looked at beforehand.
+        """
+        mean, r, nu, psi = self._values()
+        n, d = data.shape
+        if d == 1 or n == 0:  # one number loses nothing to the other directions
+            return None
+        roundoff = float(np.finfo(np.float64).eps) * max(1.0, np.sqrt(n) / 2)
+        allowed = MOST_LOST * max(1.0, n / MANY_ROWS) ** 1.5
         scale = np.sqrt(np.diag(psi))
         # One corner of the box round all rows is far cheaper to look at, and nearly always near enough.
         corner = np.maximum(data.max(axis=0) - mean, mean - data.min(axis=0)) / scale
         least = float(np.linalg.eigvalsh(psi / np.outer(scale, scale))[0])
         with np.errstate(over="ignore"):
-            if float((corner**2).sum()) <= least * FURTHEST**2:
-                return
-            away = np.sqrt((np.linalg.solve(_root(psi), (data - mean).T) ** 2).sum(axis=0))
+            furthest = float((corner**2).sum()) / least
+            if furthest <= FURTHEST**2 and roundoff * (nu + n) * (1 + n * furthest) <= allowed:
+                return None
+            Y = np.linalg.solve(_root(psi), (data - mean).T)
+            away = np.sqrt((Y**2).sum(axis=0))
         row = int(np.argmax(away))
-        wanted = (
-            f"reach the rows of X: row {row} lies {away[row]:.1e} of its standard deviations from mean, and beyond "
-            f"{FURTHEST:.0e} rounding would lose psi"
+        if not away[row] <= FURTHEST:
+            return (
+                f"reach the rows of X: row {row} lies {away[row]:.1e} of its standard deviations from mean, and beyond "
+                f"{FURTHEST:.0e} rounding would lose psi"
+            )
+        offset = Y.mean(axis=1)
+        scatter = (Y - offset[:, None]) @ (Y - offset[:, None]).T + r * n / (r + n) * np.outer(offset, offset) + np.eye(d)
+        ratio = float((np.diag(scatter) / np.diag(_root(scatter)) ** 2).max())
+        lost = roundoff * (nu + n) * ratio
+        if lost <= allowed:
+            return None
+        return (
+            f"be wider where the rows of X are thin: they are {np.sqrt(ratio):.1e} times as wide along another direction, and "
+            f"rounding would cost {lost:.0e} nats"
         )
-        require(bool(away[row] <= FURTHEST), OWNER, "psi", self.psi, wanted)
 
     def _check_nu(self, d: int | None) -> None:
         if self.nu is not None and d is not None:

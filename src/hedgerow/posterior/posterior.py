@@ -130,7 +130,11 @@ class Posterior(Draws):
         return prediction.membership(self, own, X, times=times, max_draws=max_draws)
 
     def log_density(self, X: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
-        """log p(x | data) of every new row, each by itself, averaged over the draws: (n_new,)."""
+        """log p(x | data) of every new row, each by itself, averaged over the draws: (n_new,).
+
+        `max_draws` thins the draws evenly; without it all count. `HedgerowClusterer.score_samples` takes 200, and so differs
+        from this by Monte-Carlo error, about a tenth of a nat for rows far out, where few draws count.
+        """
         return prediction.log_density(self, X, times=times, max_draws=max_draws)
 
     def popularity(self, partition: npt.ArrayLike | None = None, *, times: Any = None, prob: float = 0.95) -> Popularity:
