@@ -271,7 +271,7 @@ def test_tree_of_a_file(folder, tmp_path, capsys):
     ("arguments", "words"),
     [
         (["fit", "nothing.csv"], "nothing.csv: must name an existing file"),
-        (["fit", "vocabulary.doc"], "must be a csv, tsv, parquet, npy, npz or mtx file"),
+        (["fit", "vocabulary.doc"], "must end in csv, tsv, txt or mtx (each also with .gz), parquet, npy or npz"),
         (["fit", "ragged.csv"], "line 3 must have 2 entries"),
         (["fit", "empty.csv"], "must have at least one row"),
         (["fit", "doubled.csv"], "a different name for every column"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from fractions import Fraction
 
@@ -155,6 +156,42 @@ def test_a_broken_picture_among_good_ones_is_named(tmp_path):
     (folder / "frame2.png").write_bytes((folder / "frame2.png").read_bytes()[:60])
     with pytest.raises(ParameterError, match=r"frame2\.png cannot be read"):
         list(open_frames(folder))
+
+
+def picture(grey: int) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(np.full((4, 6, 3), grey, np.uint8)).save(file, "png")
+    return file.getvalue()
+
+
+def test_names_with_any_digits_are_in_order(tmp_path):
+    names = ["1²3.png", "2.png", f"{'9' * 200}.png", "010.png", "٣.png"]
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for i, name in enumerate(names):
+            archive.writestr(name, picture(i))
+        archive.writestr(f"{'1' * 5000}.png", picture(9))
+    greys = [int(frame[0, 0, 0]) for frame in open_frames(tmp_path / "x.zip")]
+    assert greys == [0, 1, 3, 2, 9, 4]
+
+
+def test_a_member_with_a_password_is_named(tmp_path):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("1.png", picture(1))
+    content = bytearray(path.read_bytes())
+    content[6] |= 1  # the flag of encryption, in both of a member's headers
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    with pytest.raises(ParameterError, match=r"1\.png cannot be read .*encrypted"):
+        list(open_frames(path))
+
+
+def test_a_member_that_unpacks_to_far_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("hedgerow.apps.video.frames._LARGEST_PICTURE", 1 << 16)
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("1.png", picture(1) + bytes(1 << 20))
+    with pytest.raises(ParameterError, match=r"1\.png cannot be read \(more than 0 MiB unpacked\)"):
+        list(open_frames(tmp_path / "x.zip"))
 
 
 def test_empty_sources_are_refused(tmp_path):

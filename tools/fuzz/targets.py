@@ -27,7 +27,7 @@ from scipy import sparse
 import hedgerow as hr
 from hedgerow.cli import keeping, main
 from hedgerow.cli.model import choose_model
-from hedgerow.cli.reading import Source, add_data_arguments, read_source
+from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.data.container import read_container
 from hedgerow.sampling import Checkpoint
 from hedgerow.sampling.manifest import sha256_of
@@ -212,7 +212,7 @@ def _read_table(path: Path) -> None:
     parser = argparse.ArgumentParser()
     add_data_arguments(parser)
     source = read_source(str(path), parser.parse_args([]))
-    if isinstance(source, Source) and source.X.shape[0] * source.X.shape[1] < 5000:
+    if source.X.shape[0] * source.X.shape[1] < 5000:
         with contextlib.redirect_stdout(io.StringIO()):
             model = choose_model(source, None, None)
         model = model.resolve(source.X)

@@ -14,7 +14,8 @@ import numpy as np
 
 from hedgerow.cli.keeping import unfinished
 from hedgerow.cli.output import LABELS, LOSSES, REPORT, RUN, add_command, line_width, say, tell_findings
-from hedgerow.cli.reading import Source, add_data_arguments, read_source
+from hedgerow.cli.reading import add_data_arguments, read_source
+from hedgerow.data.files import Dataset
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Product
@@ -185,7 +186,7 @@ def _write(file: Any, head: list[str], lines: Iterable[Any]) -> None:
     writer.writerows(lines)
 
 
-def _columns_of_fit(post: Posterior, source: Source) -> Any:
+def _columns_of_fit(post: Posterior, source: Dataset) -> Any:
     """The new table with its columns as at the fit, found by name where both have names."""
     known = post.run.get("columns")
     if known is None or source.names is None or (post.model is not None and isinstance(post.model.likelihood, Product)):

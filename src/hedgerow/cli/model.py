@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow import kernels, likelihoods, priors
 from hedgerow.cli.output import say
-from hedgerow.cli.reading import Source
+from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError
 from hedgerow.estimators.defaults import default_prior, settle
 from hedgerow.kernels import Kernel
@@ -42,7 +42,7 @@ def add_model_arguments(parser: Any) -> None:
     group.add_argument("--likelihood", metavar="CALL", help=f"one of {', '.join(LIKELIHOODS)}, e.g. 'GaussianDiagonal()'")
 
 
-def choose_model(source: Source, prior: str | None, likelihood: str | None) -> Mixture:
+def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> Mixture:
     """The model asked for, what was left out guessed from the data; says what and why."""
     law: Prior = default_prior() if prior is None else _read(prior, {**PRIORS, **LAWS}, Prior, "--prior")
     n = source.X.shape[0]

@@ -25,8 +25,9 @@ import numpy as np
 
 from hedgerow.cli.model import add_model_arguments, choose_model
 from hedgerow.cli.output import Interrupted, add_command
-from hedgerow.cli.reading import Column, Frame, Source
 from hedgerow.cli.state_file import StateFile
+from hedgerow.data.files import Dataset
+from hedgerow.data.frame import Frame, Series
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.trees import TreeStream
@@ -273,7 +274,7 @@ class _Talk:
     def _open(self, X: Any) -> TreeStream:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is for the answers
             names = feature_names(X)
-            source = Source(X, None if names is None else list(names))
+            source = Dataset(X, None if names is None else list(names))
             model = choose_model(source, self.options.prior, self.options.likelihood)
         return TreeStream(model, max_nodes=self.options.max_nodes, remember=False, seed=self.options.seed)
 
@@ -331,13 +332,13 @@ def _is_plain(entry: object) -> bool:
     return entry is None or isinstance(entry, str) or (isinstance(entry, float) and math.isfinite(entry))
 
 
-def _column(entries: list[Any]) -> Column:
+def _column(entries: list[Any]) -> Series:
     """Numbers as numbers; anything else as it is, None where missing."""
     if all(entry is None or (isinstance(entry, (int, float)) and not isinstance(entry, bool)) for entry in entries):
-        return Column(np.array([np.nan if entry is None else float(entry) for entry in entries]))
+        return Series(np.array([np.nan if entry is None else float(entry) for entry in entries]))
     objects = np.empty(len(entries), dtype=object)
     objects[:] = entries
-    return Column(objects)
+    return Series(objects)
 
 
 def _listed(text: str | None) -> list[str]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from hedgerow.data.classics import Classic, digits, iris, wine
+from hedgerow.data.files import Dataset, read
+from hedgerow.data.frame import Frame, Series
 from hedgerow.data.tables import feature_names
 from hedgerow.data.toys import Toy, documents, moving_clusters, pitman_yor_mixture, ring13
 from hedgerow.data.views import as_counts, as_dense, as_labels, as_times, canonical
 
 __all__ = [
     "Classic",
+    "Dataset",
+    "Frame",
+    "Series",
     "Toy",
     "as_counts",
     "as_dense",
@@ -21,6 +26,7 @@ __all__ = [
     "iris",
     "moving_clusters",
     "pitman_yor_mixture",
+    "read",
     "ring13",
     "wine",
 ]

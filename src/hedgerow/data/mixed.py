@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.data.frame import Series
 from hedgerow.data.tables import (
     COLLECT,
     EQUAL_ROWS,
@@ -145,6 +146,11 @@ def _as_array(X: object, owner: str) -> npt.NDArray[Any]:
 
 def _read_series(series: Any, place: str, owner: str) -> Column:
     """One column of a frame."""
+    if isinstance(series, Series) and series.texts is not None:
+        texts = tuple(series.texts)
+        values = np.where(series.values < 0, np.nan, series.values)
+        names = texts if series.declared else tuple(sorted(texts))
+        return Column(place, _recode(values, texts, names), names, names if series.declared else None)
     kind = str(series.dtype) if hasattr(series, "dtype") else str(getattr(series, "type", ""))
     if kind == "category":  # pandas
         return _read_categories(list(series.cat.categories), np.asarray(series.cat.codes), place)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hedgerow.data.files import read
 from hedgerow.errors import ParameterError, require
 
 __all__ = ["Source", "read_sources"]
@@ -88,14 +89,9 @@ def _compute(block: Any) -> Callable[[], Any]:
 
 def _load_file(path: Path) -> Any:
     """The array of a .npy file, the only array of a .npz file, or the sparse matrix that SciPy wrote to one; never a pickle."""
+    if path.suffix != ".npy":
+        return read(path).X
     try:
-        if path.suffix == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)  # the rows stay on disk until they are asked for
-        with np.load(path, allow_pickle=False) as archive:
-            if "format" in archive.files:
-                return sparse.csr_array(sparse.load_npz(path))
-            if len(archive.files) != 1:
-                raise ValueError(f"it holds {len(archive.files)} arrays, not one")
-            return archive[archive.files[0]]
+        return np.load(path, mmap_mode="r", allow_pickle=False)  # the rows stay on disk until they are asked for
     except (OSError, ValueError) as error:
         raise ParameterError(f"shard {path}: the file must hold one array of numbers. Got: {error}.") from error

@@ -26,6 +26,7 @@ Frame = npt.NDArray[np.uint8]
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"})
 _USUAL_RATE = 25.0
+_LARGEST_PICTURE = 256 << 20  # bytes of a file in an archive: eight times a frame of 8K without compression
 
 
 @dataclass(frozen=True)
@@ -150,8 +151,12 @@ def _open_path(path: Path) -> Frames:
 
 
 def _unzip(path: Path, name: str) -> bytes:
-    with zipfile.ZipFile(path) as archive:
-        return archive.read(name)
+    """One picture of an archive, up to what a picture may take."""
+    with zipfile.ZipFile(path) as archive, archive.open(name) as file:
+        content = file.read(_LARGEST_PICTURE + 1)
+    if len(content) > _LARGEST_PICTURE:
+        raise ValueError(f"more than {_LARGEST_PICTURE >> 20} MiB unpacked")
+    return content
 
 
 def _pictures(name: str, entries: dict[str, Any], load: Callable[[str], bytes]) -> Frames:
@@ -165,16 +170,22 @@ def _pictures(name: str, entries: dict[str, Any], load: Callable[[str], bytes]) 
         for entry in order:
             try:
                 yield reader.imread(io.BytesIO(load(entry)), plugin="pillow", index=0)
-            except (OSError, ValueError, SyntaxError, EOFError, zipfile.BadZipFile) as error:
-                raise _broken(name, f"{entry} cannot be read ({error})") from error
+            except MemoryError:
+                raise
+            except Exception as error:  # passwords, methods nobody has, bombs: zipfile and Pillow have an exception for each
+                raise _broken(name, f"{_short(entry)} cannot be read ({error})") from error
 
     return Frames(name, _USUAL_RATE, len(order), read)
 
 
 def _natural(name: str) -> tuple[Any, ...]:
-    """Digits as numbers; the name itself settles ties."""
-    parts = re.split(r"(\d+)", name)
-    return (*((int(part), "") if part.isdigit() else (-1, part) for part in parts), (0, name))
+    """Digits as numbers, of any length; the name itself settles ties."""
+    digits = [part.lstrip("0") if i % 2 else part for i, part in enumerate(re.split(r"([0-9]+)", name))]
+    return (*((len(part), part) if i % 2 else (-1, part) for i, part in enumerate(digits)), (0, name))
+
+
+def _short(entry: str) -> str:
+    return entry if len(entry) <= 60 else f"{entry[:40]}...{entry[-17:]}"
 
 
 def _video(path: Path) -> Frames:

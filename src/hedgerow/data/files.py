@@ -1,0 +1,208 @@
+"""read: one room for reading tables from files, for the command line, shards and Python alike.
+
+Readers trust nothing. Arrays are compared with the bytes that are there, and a Parquet file, or packed text that unpacks to more
+than `IN_PROCESS`, is read in a child process with a limit of memory (`guarded.py`). Small text, npy, npz and Matrix Market
+files stay in this process: what they can grow to is known before memory is taken.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.archives import read_npz
+from hedgerow.data.delimited import MISSING, is_number, read_delimited
+from hedgerow.data.frame import Frame, Series
+from hedgerow.data.guarded import memory_for, read_guarded, too_large
+from hedgerow.data.matrix_market import read_matrix_market
+from hedgerow.data.npy import read_npy
+from hedgerow.data.tables import feature_names
+from hedgerow.errors import MissingExtraError, ParameterError
+
+__all__ = ["Dataset", "read"]
+
+TRUTHS = {"true": True, "false": False, "yes": True, "no": False}
+#: Bytes that a packed text may unpack to before a child process takes over: starting one costs a quarter of a second.
+IN_PROCESS = 64 << 20
+ENDINGS = "csv, tsv, txt or mtx (each also with .gz), parquet, npy or npz"
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """A table that was read, as `sample` and the estimators take it, and what belongs to it."""
+
+    X: Any
+    """An array, a sparse matrix, or a `Frame` of named columns."""
+    names: list[str] | None = None
+    """Names of the columns, where the file has any."""
+    rows: list[str] | None = None
+    """Names of the rows, if a column was said to hold them."""
+    times: npt.NDArray[Any] | None = None
+    """Times or places of the rows, if a column was said to hold them."""
+    notes: tuple[str, ...] = ()
+    """What was guessed about the file."""
+
+    def __repr__(self) -> str:
+        """Rows and columns, then what was guessed."""
+        n, d = self.X.shape
+        return "\n  ".join([f"Dataset: {n:,} rows, {d:,} columns", *self.notes])
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    only: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    rows: str | None = None,
+    times: str | None = None,
+    header: bool | None = None,
+    array: str | None = None,
+) -> Dataset:
+    """Read a table from a file, as its ending says.
+
+    Parameters
+    ----------
+    path : path
+        A csv, tsv or txt file (delimiter, encoding and first line are looked at), a Parquet file, an npy or npz array, a sparse
+        matrix as SciPy writes it to npz, or a Matrix Market file. Text and Matrix Market files may be packed by gzip.
+    only, drop : sequences of names, default all columns
+        The columns to use, and those to leave out.
+    rows, times : names of columns
+        Set apart: the names of the rows, and their times or places.
+    header : bool, default guessed
+        Whether the first line of a text holds names.
+    array : str, default ``X`` or the only one
+        Which array of an npz file.
+
+    Returns
+    -------
+    Dataset
+        `X` to sample, with `names`, `rows`, `times`, and in `notes` what was guessed.
+
+    A file that is damaged, or takes far more memory than its size says, is refused with a `ParameterError`.
+
+    >>> import hedgerow as hr
+    >>> flowers = hr.data.read("flowers.csv", drop=["species"])  # doctest: +SKIP
+    >>> hr.HedgerowClusterer().fit_predict(flowers.X)  # doctest: +SKIP
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise ParameterError(f"{path}: must name an existing file.")
+    kind = "".join(place.suffixes[-2:]).lower() if place.suffix.lower() == ".gz" else place.suffix.lower()
+    table, notes = _read(place, kind, header, array)
+    if feature_names(table) is None:
+        wanted = [*(only or ()), *(drop or ()), *(name for name in (rows, times) if name)]
+        if wanted:
+            raise ParameterError(f"{path}: must have named columns, to find {wanted[0]!r} among them. It has none.")
+        return Dataset(table, notes=tuple(notes))
+    return _cut(table, path, only, drop, rows, times, notes)
+
+
+def _read(place: Path, kind: str, header: bool | None, array: str | None) -> tuple[Any, list[str]]:
+    try:
+        if kind in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
+            return _read_text(place, header)
+        if kind in (".parquet", ".pq"):
+            head, columns = read_guarded(place, "parquet")
+            return _frame(place, head["names"], columns), head["notes"]
+        if kind == ".npy":
+            with open(place, "rb") as file:
+                return _as_table(read_npy(file, place.stat().st_size)[0], place), []
+        if kind == ".npz":
+            return _as_table(read_npz(place, array), place), []
+        if kind in (".mtx", ".mtx.gz"):
+            content = _unpacked(place, most := memory_for(place) // 16)  # a number takes 16 times the least that its text does
+            if content is None:
+                raise too_large(place, most)
+            return _as_table(read_matrix_market(content), place), []
+    except (ParameterError, MissingExtraError, MemoryError):
+        raise
+    except Exception as error:  # readers of others stumble over a stranger's bytes in many ways
+        raise ParameterError(f"{place}: must be a readable {kind} file: {error}.") from error
+    raise ParameterError(f"{place}: must end in {ENDINGS}. Got {kind or 'no ending'!r}.")
+
+
+def _unpacked(place: Path, most: int) -> bytes | None:
+    """A file's bytes, unpacked if it is a gz file; None for one that unpacks to more than `most`."""
+    if place.suffix.lower() != ".gz":
+        return place.read_bytes()
+    with gzip.open(place, "rb") as file:
+        content = file.read(most + 1)
+    return content if len(content) <= most else None
+
+
+def _as_table(array: Any, place: Path) -> Any:
+    if array.ndim == 1:
+        return array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise ParameterError(f"{place}: must hold a table of rows and columns. Got an array of shape {array.shape}.")
+    return array
+
+
+def _read_text(place: Path, header: bool | None) -> tuple[Frame | npt.NDArray[np.float64], list[str]]:
+    """A text table; a matrix if it has no names and holds numbers only."""
+    content = _unpacked(place, IN_PROCESS)
+    if content is None:
+        head, columns = read_guarded(place, "delimited", header)
+        names, notes = head["names"], head["notes"]
+    else:
+        found = read_delimited(content, header)
+        names, notes = found.names, found.notes
+        columns = [Series(codes, texts) for codes, texts in zip(found.codes, found.texts, strict=True)]
+    columns = [_understood(column) for column in columns]
+    if names is None and all(column.dtype.kind == "f" for column in columns):
+        return np.column_stack([column.values for column in columns]), notes
+    return _frame(place, names or [f"x{j}" for j in range(len(columns))], columns), notes
+
+
+def _frame(place: Path, names: list[str], columns: list[Series]) -> Frame:
+    doubled = sorted(name for name, times in Counter(names).items() if times > 1)
+    if doubled:
+        raise ParameterError(f"{place}: must have a different name for every column. Got {', '.join(doubled)} twice.")
+    return Frame(names, columns)
+
+
+def _understood(column: Series) -> Series:
+    """Numbers if all entries are, or true and false, else text; missing entries aside."""
+    assert column.texts is not None
+    gone = np.array([text.lower() in MISSING for text in column.texts])
+    present = [text for text, is_gone in zip(column.texts, gone, strict=True) if not is_gone]
+    if all(map(is_number, present)):
+        return Series(np.array([np.nan if g else float(t) for t, g in zip(column.texts, gone, strict=True)])[column.values])
+    if all(text.lower() in TRUTHS for text in present):
+        truths = [None if g else TRUTHS[t.lower()] for t, g in zip(column.texts, gone, strict=True)]
+        return Series(np.array(truths, dtype=object)[column.values])
+    places = np.where(gone, -1, np.cumsum(~gone) - 1).astype(np.int32)
+    return Series(places[column.values], present)
+
+
+def _cut(
+    table: Frame,
+    path: Any,
+    only: Sequence[str] | None,
+    drop: Sequence[str] | None,
+    rows: str | None,
+    times: str | None,
+    notes: list[str],
+) -> Dataset:
+    """The columns asked for, with names and times of rows set apart."""
+    names = table.column_names
+    apart = [name for name in (rows, times) if name]
+    chosen = list(only or [name for name in names if name not in apart])
+    for name in (*chosen, *(drop or ()), *apart):
+        if name not in names:
+            raise ParameterError(f"{path}: must have the column {name!r}. It has {', '.join(names)}.")
+    used = [name for name in chosen if name not in (drop or ())]
+    if not used:
+        raise ParameterError(f"{path}: must keep at least one column. All were dropped.")
+    named = None if not rows else [str(entry) for entry in table.column(rows).to_numpy()]
+    when = None if not times else np.asarray(table.column(times).to_numpy())
+    return Dataset(table.select(used), used, named, when, tuple(notes))
