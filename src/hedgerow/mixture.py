@@ -8,6 +8,7 @@ others.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,11 +17,11 @@ import numpy.typing as npt
 
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods import Likelihood
-from hedgerow.priors import MixedNRM, Prior
+from hedgerow.likelihoods import LIKELIHOODS, Likelihood
+from hedgerow.priors import LAWS, PRIORS, Prior
 from hedgerow.priors.laws import real_number
 
-__all__ = ["Mixture"]
+__all__ = ["MODEL_CLASSES", "Mixture"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Mixture:
         for name, value in values.items():
             wanted = f"be a hyper-parameter of {type(self.prior).__name__} ({', '.join(known)})"
             require(name in known, "Mixture", name, value, wanted)
-            _check_value(name, value, isinstance(self.prior, MixedNRM))
+            _check_value(name, value, self.prior.grouped)
         likelihood = self.likelihood.resolve(X)
         bound = likelihood.bind(X)
         partition = as_labels(labels, bound.n_rows, "Mixture")
@@ -86,8 +87,13 @@ class Mixture:
         require(good, "Mixture", "u", u, f"hold one finite number above 0 for each of the {len(grouping.levels)} groups")
         counts = np.zeros((int(partition.max()) + 1, len(grouping.levels)))
         np.add.at(counts, (partition, grouping.codes), 1.0)
-        assert isinstance(self.prior, MixedNRM)
         return self.prior.log_grouped(counts, xi, grouping, **values) + log_likelihood
+
+
+MODEL_CLASSES: Mapping[str, type] = {
+    cls.__name__: cls for cls in (Mixture, *PRIORS, *LAWS, *(family for family in LIKELIHOODS if family.from_values))
+}
+"""Classes that a stored model may consist of, by name."""
 
 
 def _check_value(name: str, value: Any, grouped: bool) -> None:

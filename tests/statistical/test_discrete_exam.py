@@ -8,46 +8,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
+from hedgerow import likelihoods
 from hedgerow.kernels import KERNELS, Gibbs, Kernel, smc
-from hedgerow.likelihoods import Bernoulli, Categorical, GaussianDiagonal, Likelihood, Multinomial, Poisson, Product
+from hedgerow.likelihoods import Bernoulli, Categorical, Likelihood, Multinomial, Poisson
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, PitmanYor, Prior
 from hedgerow.testing import check_kernel, check_likelihood, exact_posterior, geweke
 
 NAN = float("nan")
-COINS = np.array([[1, 0, 1], [1, 1, NAN], [0, 0, 0], [0, NAN, 1], [0, 1, 0], [1, 0, 1]])
-NAMES = [["a", 1], ["a", None], ["b", 3], ["c", 3], ["b", 1], [None, 2]]
-FEW = np.array([[0, 2], [1, 0], [0, NAN], [4, 3], [3, 5], [NAN, 1]])
 MANY = np.array([[100, 31], [118, 20], [95, 25], [140, NAN], [131, 40], [150, 33]])
-MIXED = pd.DataFrame(
-    {
-        "height": [-1.2, -0.9, NAN, 0.2, 1.0, 1.6],
-        "sex": ["f", "f", None, "m", "m", "f"],
-        "smoker": [0, 1, 0, NAN, 1, 1],
-        "visits": [0, 1, 0, 4, 3, NAN],
-    }
-)
 # Chosen so that the posterior is spread over dozens of partitions.
+SEEN_ELSEWHERE = ("GaussianWishart", "GaussianDiagonal", "Multinomial")  # in `test_exam.py`
 LIKELIHOODS: dict[str, tuple[Likelihood, Any]] = {
-    "Bernoulli": (Bernoulli([0.6, 1.5, 0.4], [0.9, 0.5, 0.4]), COINS),
-    "Categorical": (Categorical(((0.4, 0.9, 0.3), 0.5)), NAMES),
-    "Poisson": (Poisson([0.8, 1.6], [0.5, 0.7]), FEW),
-    "Poisson, many": (Poisson([9.0, 6.0], [0.08, 0.2]), MANY),
-    "Product": (
-        Product(
-            {
-                "height": GaussianDiagonal(mean=[0], r=0.3, a=1.5, b=0.25),
-                "sex": Categorical(0.6),
-                "smoker": Bernoulli([0.8], [0.7]),
-                "visits": Poisson([0.9], [0.5]),
-            }
-        ),
-        MIXED,
-    ),
+    kind.__name__: case
+    for kind in likelihoods.LIKELIHOODS
+    if kind.__name__ not in SEEN_ELSEWHERE and (case := kind.example()) is not None
 }
+LIKELIHOODS["Poisson, many"] = Poisson([9.0, 6.0], [0.08, 0.2]), MANY
 PRIORS: dict[str, Prior] = {
     "NGG": NGG(0.7, 0.3, 1.5),
     "DP": DP(0.8),
@@ -126,9 +105,9 @@ class WrongMarginal(Categorical):
 @pytest.mark.parametrize(
     ("planted", "X"),
     [
-        (WrongSimulation([0.8, 1.6], [0.5, 0.7]), FEW),
-        (WrongPosterior([0.6, 1.5, 0.4], [0.9, 0.5, 0.4]), COINS),
-        (WrongMarginal(((0.4, 0.9, 0.3), 0.5)), NAMES),
+        (WrongSimulation([0.8, 1.6], [0.5, 0.7]), LIKELIHOODS["Poisson"][1]),
+        (WrongPosterior([0.6, 1.5, 0.4], [0.9, 0.5, 0.4]), LIKELIHOODS["Bernoulli"][1]),
+        (WrongMarginal(((0.4, 0.9, 0.3), 0.5)), LIKELIHOODS["Categorical"][1]),
     ],
     ids=lambda x: type(x).__name__,
 )

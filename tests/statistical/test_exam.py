@@ -1,7 +1,8 @@
 """The exam: every kernel against the enumerated posterior, for every prior, likelihood and choice of what moves.
 
-A new exact kernel sits it by being in `hedgerow.kernels.KERNELS`; variants are added to `EXAMINEES` below. Seeds
-are fixed; each report raises a false alarm with probability 1e-4 at most (see `hedgerow.testing.kernel`).
+A new exact kernel sits it by being in `hedgerow.kernels.KERNELS`, with the variants that its `examples` give; a new prior by
+being in `hedgerow.priors.PRIORS`. Seeds are fixed; each report raises a false alarm with probability 1e-4 at most (see
+`hedgerow.testing.kernel`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from hedgerow import priors
 from hedgerow.kernels import KERNELS, Gibbs, Kernel
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial
 from hedgerow.mixture import Mixture
-from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, PitmanYor, Prior, Stable
+from hedgerow.priors import DP, NGG, Beta, Gamma, PitmanYor, Prior
 from hedgerow.testing import (
     PythonKernel,
     ReferenceGibbs,
@@ -28,26 +30,16 @@ from hedgerow.testing import (
     geweke,
 )
 
-# Hyper-parameters fixed, and sampled.
-PRIORS: dict[str, tuple[Prior, Prior]] = {
-    "DP": (DP(0.8), DP(Gamma(2, 2))),
-    "NGG": (NGG(0.7, 0.3, 1.5), NGG(Gamma(2, 2), Beta(2, 2))),
-    "NIG": (NIG(0.5, 0.8), NIG(Gamma(2, 3), Gamma(2, 2))),
-    "Stable": (Stable(1.3, 0.45), Stable(Gamma(2, 2), Beta(3, 3))),
-    "PitmanYor": (PitmanYor(0.6, 0.3), PitmanYor(Gamma(2, 2), Beta(2, 3))),
-}
-PLANE = np.array([[-1.2, 0.3], [-0.9, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, 0.5], [1.6, 0.1]])
-GAPS = PLANE.copy()
-GAPS[1, 0] = GAPS[4, 1] = np.nan
-COUNTS = np.array([[3, 1, 0, 0], [2, 0, 1, 0], [0, 2, 1, 1], [1, 1, 1, 1], [0, 0, 2, 3], [0, 1, 0, 2]])
-# Chosen so that the posterior is spread over dozens of partitions, none above a third.
+# Hyper-parameters fixed, and sampled. Priors with groups sit their own exam (`test_mixed.py`).
+PRIORS: dict[str, tuple[Prior, Prior]] = {kind.__name__: kind.examples() for kind in priors.PRIORS if not kind.grouped}
+# Columns of levels and counts, and mixed tables, sit the rest of it in `test_discrete_exam.py`.
 LIKELIHOODS: dict[str, tuple[Likelihood, Any]] = {
-    "GaussianWishart": (GaussianWishart(mean=[0, 0], r=0.3, nu=4, psi=0.5 * np.eye(2)), PLANE),
-    "GaussianDiagonal": (GaussianDiagonal(mean=[0, 0], r=0.3, a=1.5, b=0.25), GAPS),
-    "Multinomial": (Multinomial(0.6), COUNTS),
+    kind.__name__: case for kind in (GaussianWishart, GaussianDiagonal, Multinomial) if (case := kind.example()) is not None
 }
-EXAMINEES: dict[str, Kernel | PythonKernel] = {kernel.__name__: kernel() for kernel in KERNELS if kernel.exact}
-EXAMINEES["Gibbs(subset=3)"] = Gibbs(subset=3)
+PLANE, GAPS = LIKELIHOODS["GaussianWishart"][1], LIKELIHOODS["GaussianDiagonal"][1]
+EXAMINEES: dict[str, Kernel | PythonKernel] = {
+    kind.__name__ if i == 0 else repr(kernel): kernel for kind in KERNELS if kind.exact for i, kernel in enumerate(kind.examples())
+}
 U = 1.7
 
 

@@ -31,8 +31,8 @@ from hedgerow.likelihoods import (
     Poisson,
     Product,
 )
-from hedgerow.mixture import Mixture
-from hedgerow.posterior import MODEL_CLASSES, Posterior, load
+from hedgerow.mixture import MODEL_CLASSES, Mixture
+from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Stable
 from hedgerow.summaries import canonical
 
@@ -130,11 +130,29 @@ def test_a_mixed_table_comes_back(tmp_path: Path) -> None:
     assert back.log_density(table) == pytest.approx(post.log_density(table))
 
 
-def test_the_list_of_storable_classes_is_complete() -> None:
-    kinds = {name: kind for module in (likelihoods, priors) for name, kind in vars(module).items() if name in module.__all__}
-    bases = (likelihoods.Likelihood, priors.Prior, priors.NormalizedMeasure)
-    models = {name for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, bases) and kind not in bases}
-    assert models - {"Custom"} <= set(MODEL_CLASSES)
+def test_every_prior_and_likelihood_of_the_registry_comes_back(tmp_path: Path) -> None:
+    cases = [case for family in likelihoods.LIKELIHOODS if (case := family.example()) is not None]
+    for prior in (example for kind in priors.PRIORS for example in kind.examples()):
+        for family, X in cases:
+            model = Mixture(prior, family).resolve(X)
+            times = [1, 1, 1, 2, 2, 2] if prior.grouped else None
+            traces = {"u": np.ones((1, 2, 2)), "alpha": np.ones((1, 2, 2))} if prior.grouped else {}
+            make(model, model.likelihood.check(X), np.zeros((1, 2, 6)), times=times, **traces).save(tmp_path / "x")
+            assert load(tmp_path / "x").model == model
+
+
+@dataclasses.dataclass(frozen=True)
+class Own(NGG):
+    """Somebody's prior."""
+
+
+def test_a_model_is_never_left_out_without_a_word(tmp_path: Path) -> None:
+    model = Mixture(Own(1.0, 0.3), GaussianDiagonal())
+    post = make(model, np.arange(4.0)[:, None], np.zeros((1, 2, 4)))
+    with pytest.warns(UserWarning, match=r"Got a Own\. The draws are saved without the model: load them with load\(path, model="):
+        post.save(tmp_path / "x")
+    assert load(tmp_path / "x").model is None
+    assert load(tmp_path / "x", model=post.model).model == post.model
 
 
 def test_times_and_a_mixed_prior_come_back(tmp_path: Path) -> None:
@@ -157,7 +175,8 @@ def test_a_model_with_functions_is_left_out_and_given_again(tmp_path: Path) -> N
         log_marginal=lambda s: -0.5 * (s[:, 2] - s[:, 1] ** 2 / (s[:, 0] + 1)) - 0.5 * np.log(s[:, 0] + 1),
     )
     post = make(Mixture(DP(1.0), family), X, np.zeros((1, 3, 5)))
-    post.save(tmp_path / "x")
+    with pytest.warns(UserWarning, match="Got a Custom. The draws are saved without the model"):
+        post.save(tmp_path / "x")
     bare = load(tmp_path / "x")
     assert bare.model is None
     assert "model not stored" in repr(bare)

@@ -18,7 +18,6 @@ from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.data.files import Dataset
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import Product
 from hedgerow.posterior import Posterior, load
 from hedgerow.report.sections import mean_and_spread
 from hedgerow.summaries.table import Table
@@ -189,7 +188,7 @@ def _write(file: Any, head: list[str], lines: Iterable[Any]) -> None:
 def _columns_of_fit(post: Posterior, source: Dataset) -> Any:
     """The new table with its columns as at the fit, found by name where both have names."""
     known = post.run.get("columns")
-    if known is None or source.names is None or (post.model is not None and isinstance(post.model.likelihood, Product)):
+    if known is None or source.names is None or (post.model is not None and post.model.likelihood.picks_columns):
         return source.X
     lacking = [name for name in known if name not in source.names]
     if lacking:

@@ -14,23 +14,16 @@ from hedgerow.cli.output import say
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError
 from hedgerow.estimators.defaults import default_prior, settle
-from hedgerow.kernels import Kernel
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Product, likelihood_for
+from hedgerow.kernels import Kernel, cycle, mix
+from hedgerow.likelihoods import Likelihood, likelihood_for
 from hedgerow.mixture import Mixture
-from hedgerow.priors import MixedNRM, Prior
+from hedgerow.priors import Prior
 
 __all__ = ["add_model_arguments", "choose_model", "read_kernel"]
 
-PRIORS: Mapping[str, Any] = {name: getattr(priors, name) for name in ("DP", "NGG", "NIG", "Stable", "PitmanYor", "MixedNRM")}
-LAWS: Mapping[str, Any] = {name: getattr(priors, name) for name in ("Gamma", "Beta")}
-LIKELIHOODS: Mapping[str, Any] = {
-    name: getattr(likelihoods, name)
-    for name in ("GaussianWishart", "GaussianDiagonal", "Multinomial", "Bernoulli", "Categorical", "Poisson", "Product")
-}
-KERNELS: Mapping[str, Any] = {
-    **{kernel.__name__: kernel for kernel in kernels.KERNELS},
-    **{name: getattr(kernels, name) for name in ("cycle", "mix")},
-}
+PRIORS, LAWS = ({cls.__name__: cls for cls in classes} for classes in (priors.PRIORS, priors.LAWS))
+LIKELIHOODS = {cls.__name__: cls for cls in likelihoods.LIKELIHOODS if cls.from_values}
+KERNELS: Mapping[str, Any] = {cls.__name__: cls for cls in kernels.KERNELS} | {f.__name__: f for f in (cycle, mix)}
 
 MOST_TOLD = 4  # columns
 
@@ -47,7 +40,7 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
     law: Prior = default_prior() if prior is None else _read(prior, {**PRIORS, **LAWS}, Prior, "--prior")
     n = source.X.shape[0]
     said = "" if prior is not None else " (--prior changes it)"
-    expects = "" if isinstance(law, MixedNRM) else f", which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows"
+    expects = "" if law.grouped else f", which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows"
     say(f"Prior: {law}{expects}{said}.")
     if likelihood is not None:
         family: Likelihood = _read(likelihood, LIKELIHOODS, Likelihood, "--likelihood")
@@ -74,21 +67,13 @@ def _tell_proposal(text: str) -> None:
 
 def _spreads(settled: Likelihood, before: Likelihood, names: Sequence[Any] | None) -> list[str]:
     """For every column whose base measure was fitted: its name, and the standard deviation expected within a cluster."""
-    if isinstance(settled, Product) and isinstance(before, Product):
-        pairs = zip(settled.parts, before.parts, strict=True)
-        return [text for (columns, part), (_, open_part) in pairs for text in _spreads(part, open_part, columns)]
-    if settled == before:
-        return []
-    if isinstance(settled, GaussianWishart) and settled.nu is not None:
-        psi = np.asarray(settled.psi)
-        variances = np.diag(psi) / (settled.nu - len(psi) - 1)
-    elif isinstance(settled, GaussianDiagonal):
-        variances = np.asarray(settled.b) / (np.asarray(settled.a) - 1)
-    else:
-        return []
-    columns = names if names is not None else range(len(variances))
-    words = [name if isinstance(name, str) else f"column {name}" for name in columns]
-    return [f"{number:.3g} ({word})" for word, number in zip(words, np.sqrt(variances).tolist(), strict=True)]
+    told = []
+    for columns, part, was in zip(settled.factor_columns(names), settled.factors(), before.factors(), strict=True):
+        variances = None if part == was or not part.is_resolved else part.expected_variances()
+        if variances is not None:
+            words = [name if isinstance(name, str) else f"column {name}" for name in columns]
+            told += [f"{number:.3g} ({word})" for word, number in zip(words, np.sqrt(variances).tolist(), strict=True)]
+    return told
 
 
 def read_kernel(text: str | None) -> Kernel | None:

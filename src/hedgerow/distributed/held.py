@@ -106,8 +106,8 @@ class Open(Command):
     def apply(self, held: Held) -> dict[str, Any]:
         """Answers with the shape."""
         held.data = self.likelihood.check(held.data)
-        total = float(held.data.sum()) if type(self.likelihood).__name__ == "Multinomial" else 0.0
-        return {"rows": int(held.data.shape[0]), "columns": int(held.data.shape[1]), "total": total}
+        rows, columns = (int(length) for length in held.data.shape)
+        return {"rows": rows, "columns": columns, "total": self.likelihood.total(held.data)}
 
 
 @dataclass(frozen=True, eq=False)

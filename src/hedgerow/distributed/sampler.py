@@ -21,9 +21,7 @@ from hedgerow.distributed.result import DistributedPosterior, draw_folder
 from hedgerow.distributed.scouts import Scouts, choose_rows, fetch_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.errors import ParameterError, require
-from hedgerow.likelihoods import Custom, Likelihood, Multinomial, Product
 from hedgerow.mixture import Mixture
-from hedgerow.priors import MixedNRM
 from hedgerow.sampling import Update
 from hedgerow.sampling import sample as sample_here
 from hedgerow.summaries.partitions import canonical
@@ -155,8 +153,8 @@ def open_shards(owner: str, crew: Crew, model: Mixture) -> LongArray:
     sizes = np.array([answer["rows"] for answer in opened], np.int64)
     require(int(sizes.sum()) <= _MOST_ROWS, owner, "shards", int(sizes.sum()), "have at most 2,147,483,647 rows in all")
     total = sum(answer["total"] for answer in opened)
-    if isinstance(model.likelihood, Multinomial):
-        require(total <= 2e9, owner, "shards", total, "sum to at most 2e9 counts over all shards")
+    most = model.likelihood.largest_total
+    require(total <= most, owner, "shards", total, f"sum to at most {most:.0g} counts over all shards")
     crew.rows = int(sizes.sum())
     return sizes
 
@@ -254,17 +252,10 @@ def check_model(owner: str, model: Any) -> None:
     """Refuse, in words, what cannot be cut into shards."""
     require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
     wanted = "have a prior with one measure: MixedNRM priors are for data that fit in one memory (hr.sample)"
-    require(not isinstance(model.prior, MixedNRM), owner, "model", model.prior, wanted)
-    for part in _parts(model.likelihood):
+    require(not model.prior.grouped, owner, "model", model.prior, wanted)
+    for part in model.likelihood.factors():
         wanted = "have a likelihood whose parameters can be drawn; Custom is not one"
-        require(not isinstance(part, Custom), owner, "model", part, wanted)
-
-
-def _parts(likelihood: Likelihood) -> Iterable[Likelihood]:
-    yield likelihood
-    if isinstance(likelihood, Product):
-        for _, part in likelihood.parts:
-            yield from _parts(part)
+        require(part.has_atoms, owner, "model", part, wanted)
 
 
 def _new_folder(folder: Path) -> Path:

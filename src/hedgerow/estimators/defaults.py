@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hedgerow.data.mixed import pick_columns
 from hedgerow.data.tables import feature_names
 from hedgerow.data.views import as_counts, as_dense
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Product, likelihood_for
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, likelihood_for
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.moments import column_means, column_variances, spread
 from hedgerow.mixture import Mixture
@@ -71,18 +70,15 @@ def settle(likelihood: Likelihood, X: Any, owner: str) -> Likelihood:
 
     Open means that every hyper-parameter is left out: one that was given is part of a choice that is not ours to complete.
     """
-    if isinstance(likelihood, Product):
-        names = feature_names(X)
-        parts = []
-        for columns, part in likelihood.parts:
-            where = [names.index(c) if isinstance(c, str) and names is not None else int(c) for c in columns]
-            parts.append((columns, settle(part, pick_columns(X, where, owner), owner)))
-        return Product(tuple(parts), likelihood.columns, likelihood.width)
-    if isinstance(likelihood, GaussianWishart) and likelihood == GaussianWishart():
-        return _Search(as_dense(X, owner)).wishart()
-    if isinstance(likelihood, GaussianDiagonal) and likelihood == GaussianDiagonal():
-        return _Search(as_dense(X, owner, missing=True)).diagonal()
-    return likelihood
+
+    def fitted(part: Likelihood, columns: Any) -> Likelihood:
+        if part == GaussianWishart():
+            return _Search(as_dense(columns, owner)).wishart()
+        if part == GaussianDiagonal():
+            return _Search(as_dense(columns, owner, missing=True)).diagonal()
+        return part
+
+    return likelihood.map_factors(X, fitted)
 
 
 def _all_numbers(X: Any) -> bool:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from hedgerow.data.container import FormatError, decode, encode
 from hedgerow.errors import ParameterError, require
+from hedgerow.mixture import MODEL_CLASSES
 from hedgerow.trees import TreeStream
-from hedgerow.trees.files import CLASSES, load_stream, save_stream
+from hedgerow.trees.files import load_stream, save_stream
 
 if TYPE_CHECKING:
     from hedgerow.estimators.incremental import IncrementalBHC
@@ -33,7 +34,7 @@ def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -
     whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
     given = estimator.get_params(deep=False)
     given.pop("random_state")
-    content: dict[str, Any] = {"parameters": {name: encode(value, arrays, name, CLASSES) for name, value in given.items()}}
+    content: dict[str, Any] = {"parameters": {name: encode(value, arrays, name, MODEL_CLASSES) for name, value in given.items()}}
     columns = getattr(estimator, "feature_names_in_", None)
     content |= {
         "random_state": int(seed) if whole else None,
@@ -54,7 +55,7 @@ def read_incremental(path: str | os.PathLike[str], names: Iterable[str]) -> dict
     try:
         stored = content["parameters"]
         _need(set(stored) == set(names) - {"random_state"}, "parameters that it does not have")
-        parts: dict[str, Any] = {name: decode(stored[name], arrays, CLASSES) for name in stored}
+        parts: dict[str, Any] = {name: decode(stored[name], arrays, MODEL_CLASSES) for name in stored}
         parts |= {"random_state": content["random_state"], "stream_": stream, "_given": _whole(content["given"])}
         if content["n_features_in_"] is not None:
             parts["n_features_in_"] = _whole(content["n_features_in_"])

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
-from hedgerow.likelihoods import Categorical, Custom, GaussianWishart, Likelihood, Multinomial, Product
+from hedgerow.likelihoods import Likelihood
 
 __all__ = ["input_tags", "read_X", "read_seed", "row_count"]
 
@@ -24,7 +24,7 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
     """
     if not fitting:
         check_is_fitted(estimator)
-    as_is = feature_names(X) is not None or sparse.issparse(X) or isinstance(likelihood, (Categorical, Custom, Product))
+    as_is = feature_names(X) is not None or sparse.issparse(X) or (likelihood is not None and likelihood.reads_tables)
     try:
         if as_is:
             validate_data(estimator, X, reset=fitting, skip_check_array=True)
@@ -41,9 +41,9 @@ def row_count(X: Any) -> int:
 
 def input_tags(tags: Any, likelihood: Likelihood | None) -> Any:
     """What X may hold, by the likelihood: missing entries where columns are independent, sparse counts for a multinomial one."""
-    tags.input_tags.sparse = tags.input_tags.positive_only = isinstance(likelihood, Multinomial)
-    tags.input_tags.allow_nan = not isinstance(likelihood, (GaussianWishart, Multinomial))
-    tags.input_tags.categorical = isinstance(likelihood, (Categorical, Product))
+    tags.input_tags.sparse = tags.input_tags.positive_only = likelihood is not None and likelihood.takes_sparse
+    tags.input_tags.allow_nan = likelihood is None or likelihood.allows_missing
+    tags.input_tags.categorical = likelihood is not None and likelihood.reads_names
     return tags
 
 

@@ -10,8 +10,12 @@ from hedgerow.kernels.split_merge import SplitMerge
 from hedgerow.kernels.tree_guided import TreeGuided
 
 KERNELS: tuple[type[Kernel], ...] = (Gibbs, SplitMerge, Slice, TreeGuided, TreeGuidedPublished)
+"""Every kernel there is: the command line's words, files of runs, the exam and the property tests are derived from this."""
+COMBINATIONS: tuple[type[Kernel], ...] = (Cycle, Mix)
+"""Kernels made of kernels, which users make by `cycle` and `mix`."""
 
 __all__ = [
+    "COMBINATIONS",
     "KERNELS",
     "Cycle",
     "Gibbs",

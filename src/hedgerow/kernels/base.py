@@ -37,6 +37,11 @@ class Kernel(ABC):
     exact: ClassVar[bool] = True
     """Whether the posterior is left invariant (everything but `TreeGuidedPublished`)."""
 
+    @classmethod
+    def examples(cls) -> tuple[Kernel, ...]:
+        """As it is by default, and with the options that change what is proposed, for the exam and the tests."""
+        return (cls(),)
+
     @abstractmethod
     def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe for one chain at this site."""

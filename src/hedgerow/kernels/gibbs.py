@@ -31,6 +31,11 @@ class Gibbs(Kernel):
     subset: int | None = None
     collapse: bool = True
 
+    @classmethod
+    def examples(cls) -> tuple[Gibbs, ...]:
+        """All rows, and a few of them."""
+        return cls(), cls(subset=3)
+
     def __post_init__(self) -> None:
         """Refuse a subset that is not a positive whole number."""
         plain_numbers(self)

@@ -13,7 +13,20 @@ from hedgerow.likelihoods.poisson import Poisson
 from hedgerow.likelihoods.product import Product
 from hedgerow.likelihoods.proposal import Proposal, Reason, likelihood_for
 
+LIKELIHOODS: tuple[type[Likelihood], ...] = (
+    GaussianWishart,
+    GaussianDiagonal,
+    Multinomial,
+    Bernoulli,
+    Categorical,
+    Poisson,
+    Product,
+    Custom,
+)
+"""Every likelihood there is: the command line's words, files, the exam and the property tests are derived from this."""
+
 __all__ = [
+    "LIKELIHOODS",
     "Bernoulli",
     "BernoulliParameters",
     "Categorical",

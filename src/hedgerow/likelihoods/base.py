@@ -8,8 +8,9 @@ which returns a new likelihood on which they can be read.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +30,36 @@ MOST = 1e10
 class Likelihood(ABC):
     """The law of the observations in a cluster, with its parameter integrated over the base measure.
 
-    The built-in ones are `GaussianWishart`, `GaussianDiagonal` and `Multinomial`; `Custom` makes one from a
-    user's own functions.
+    The built-in ones are those of `hedgerow.likelihoods.LIKELIHOODS`; `Custom` makes one from a user's own functions.
+    What others want to know of a likelihood they ask it, below; they do not look at its class.
     """
+
+    allows_missing: ClassVar[bool] = True
+    """Whether entries may be missing (NaN)."""
+    takes_sparse: ClassVar[bool] = False
+    """Whether X is counts that stay sparse."""
+    reads_names: ClassVar[bool] = False
+    """Whether entries may be names."""
+    reads_tables: ClassVar[bool] = False
+    """Whether X must come as the user has it, since columns or entries of any kind may mean something."""
+    picks_columns: ClassVar[str | None] = None
+    """How it finds its columns in a wider table by itself: by "name", by "position", or None where it takes all of them."""
+    has_atoms: ClassVar[bool] = True
+    """Whether the core can draw its parameters, which `Slice` and shards need."""
+    from_values: ClassVar[bool] = True
+    """Whether plain values say all of it, so that a file can hold it and a command line can ask for it."""
+    travels: ClassVar[bool] = True
+    """Whether it means the same in another process."""
+    largest_total: ClassVar[float] = np.inf
+    """What `total` may come to over all rows."""
+
+    @classmethod
+    def example(cls) -> tuple[Likelihood, Any] | None:
+        """A likelihood and six rows whose posterior is spread over dozens of partitions, for the exam and the tests.
+
+        None for a class that is nothing without a user's functions.
+        """
+        return None
 
     @property
     @abstractmethod
@@ -54,6 +82,46 @@ class Likelihood(ABC):
     @abstractmethod
     def bind(self, X: Any) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form; it must be resolved."""
+
+    def reference(self, X: Any) -> float | None:
+        """log p(X) of checked rows in one cluster by the readable twin (`hedgerow.reference`); None where there is none."""
+        return None
+
+    def groups(self) -> list[tuple[list[int], Likelihood]]:
+        """The independent parts it is made of: columns as positions in checked data, and their likelihood."""
+        return [(list(range(self.n_columns or 0)), self)]
+
+    def factors(self) -> tuple[Likelihood, ...]:
+        """The likelihoods of `groups`, also before the columns are known."""
+        return (self,)
+
+    def factor_columns(self, names: Sequence[str | int] | None) -> list[Sequence[str | int]]:
+        """The columns of each factor, by the names of the table or their positions in it."""
+        return [range(self.n_columns or 0) if names is None else names]
+
+    def map_factors(self, X: Any, change: Callable[[Likelihood, Any], Likelihood]) -> Likelihood:
+        """The same with every factor changed, given the columns of X that are its own."""
+        return change(self, X)
+
+    def for_columns(self, columns: Sequence[int]) -> Likelihood | None:
+        """The likelihood of some of its columns, the others integrated out; None where that is not of a kind known here."""
+        return None
+
+    def expected_variances(self) -> FloatArray | None:
+        """The variance of each column that the base measure expects within a cluster; None where columns are not measurements."""
+        return None
+
+    def shown_column(self, X: Any, j: int, name: str) -> tuple[FloatArray, list[str]]:
+        """Column j of checked data as tables and pictures show it, and its names: what has no mean becomes columns that have one."""
+        return X[:, [j]], [name]
+
+    def used_columns(self) -> tuple[str | int, ...] | None:
+        """Names or positions of the columns of checked data in the table they were picked from; None where nothing is picked."""
+        return None
+
+    def total(self, data: Any) -> float:
+        """What must not exceed `largest_total` over all rows."""
+        return 0.0
 
     @abstractmethod
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> Any:

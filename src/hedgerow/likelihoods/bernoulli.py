@@ -24,6 +24,7 @@ from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
 from hedgerow.likelihoods.draws import log_gamma_draw
+from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Bernoulli", "BernoulliParameters"]
 
@@ -63,6 +64,13 @@ class Bernoulli(Likelihood):
 
     a: npt.ArrayLike | None = None
     b: npt.ArrayLike | None = None
+
+    @classmethod
+    def example(cls) -> tuple[Bernoulli, Any]:
+        """Three columns with gaps."""
+        nan = np.nan
+        rows = np.array([[1, 0, 1], [1, 1, nan], [0, 0, 0], [0, nan, 1], [0, 1, 0], [1, 0, 1]])
+        return cls([0.6, 1.5, 0.4], [0.9, 0.5, 0.4]), rows
 
     def __post_init__(self) -> None:
         """Check each hyper-parameter that was given, and that the vectors have one length."""
@@ -116,6 +124,10 @@ class Bernoulli(Likelihood):
         codes = np.where(np.isnan(data), -1, data).astype(np.int32)
         levels = np.full(len(a), 2, dtype=np.int32)
         return _core.Categorical(codes, levels, np.column_stack([b, a]).reshape(-1))
+
+    def reference(self, X: Any) -> float:
+        """See `Likelihood.reference`."""
+        return reference.bernoulli_log_marginal(X, *self._values())
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw probabilities for each cluster from the base measure, then its rows, none missing."""

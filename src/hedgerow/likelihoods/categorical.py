@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from hedgerow.data.views import as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, as_number, has_rows
 from hedgerow.likelihoods.draws import log_gamma_draw
+from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Categorical"]
 
@@ -73,6 +74,15 @@ class Categorical(Likelihood):
     beta: float | Weights | None = None
     levels: Levels | None = None
     unseen: str = "refuse"
+
+    reads_names: ClassVar[bool] = True
+    reads_tables: ClassVar[bool] = True
+
+    @classmethod
+    def example(cls) -> tuple[Categorical, Any]:
+        """A column of names and one of codes, with gaps."""
+        rows = [["a", 1], ["a", None], ["b", 3], ["c", 3], ["b", 1], [None, 2]]
+        return cls(((0.4, 0.9, 0.3), 0.5)), rows
 
     def __post_init__(self) -> None:
         """Check each parameter that was given, and that weights and levels match."""
@@ -125,6 +135,21 @@ class Categorical(Likelihood):
         # A column without any entry has no levels; the core wants one, which nothing takes.
         counts = np.array([max(len(names), 1) for names in levels], dtype=np.int32)
         return _core.Categorical(codes, counts, np.concatenate([part if len(part) else [1.0] for part in beta]))
+
+    def reference(self, X: Any) -> float:
+        """See `Likelihood.reference`."""
+        return reference.categorical_log_marginal(self.codes(X), self._values()[0])
+
+    def shown_column(self, X: Any, j: int, name: str) -> tuple[FloatArray, list[str]]:
+        """Zeros and ones for each level (`colour=red`), NaN where the entry is missing; for two levels, those of the second."""
+        assert self.levels is not None
+        levels = self.levels[j]
+        if len(levels) < 2:
+            return X[:, [j]], [name]
+        codes = self.codes(X)[:, j]
+        shown = range(len(levels)) if len(levels) > 2 else [1]
+        values = np.column_stack([np.where(codes < 0, np.nan, codes == level) for level in shown])
+        return values.astype(np.float64), [f"{name}={levels[level]}" for level in shown]
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw probabilities for each cluster from the base measure, then its rows, none missing."""

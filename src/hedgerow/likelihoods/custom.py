@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,10 @@ class Custom(Likelihood):
     density: Callable[[Any, FloatArray], npt.ArrayLike] | None
     columns: int | None
 
+    reads_tables: ClassVar[bool] = True
+    has_atoms: ClassVar[bool] = False
+    from_values: ClassVar[bool] = False
+
     def __init__(
         self,
         statistics: Callable[[FloatArray], npt.ArrayLike],
@@ -126,6 +130,11 @@ class Custom(Likelihood):
         put(self, "sampler", sample_posterior)
         put(self, "density", log_density)
         put(self, "columns", None if columns is None else int(columns))
+
+    @property
+    def travels(self) -> bool:  # type: ignore[override]
+        """Not where it holds the bare address of a function of this process."""
+        return not isinstance(self.marginal, int)
 
     @property
     def is_resolved(self) -> bool:

@@ -14,6 +14,7 @@ squares S about it,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from hedgerow.data.views import LARGEST, as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
 from hedgerow.likelihoods.moments import column_means, column_variances
+from hedgerow.reference import likelihoods as reference
 
 __all__ = ["DiagonalParameters", "GaussianDiagonal"]
 
@@ -71,6 +73,12 @@ class GaussianDiagonal(Likelihood):
     r: npt.ArrayLike | None = None
     a: npt.ArrayLike | None = None
     b: npt.ArrayLike | None = None
+
+    @classmethod
+    def example(cls) -> tuple[GaussianDiagonal, Any]:
+        """Points in the plane with gaps."""
+        rows = np.array([[-1.2, 0.3], [np.nan, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, np.nan], [1.6, 0.1]])
+        return cls(mean=[0, 0], r=0.3, a=1.5, b=0.25), rows
 
     def __post_init__(self) -> None:
         """Check each hyper-parameter that was given, and that the vectors have one length."""
@@ -130,6 +138,19 @@ class GaussianDiagonal(Likelihood):
         """This likelihood on the rows of X, in compiled form."""
         mean, r, a, b = self._values()
         return _core.GaussianDiagonal(self.check(X), mean, r, a, b)
+
+    def reference(self, X: Any) -> float:
+        """See `Likelihood.reference`."""
+        return reference.gaussian_diagonal_log_marginal(X, *self._values())
+
+    def for_columns(self, columns: Sequence[int]) -> GaussianDiagonal:
+        """Columns are independent: their own parameters."""
+        return GaussianDiagonal(*(value[list(columns)] for value in self._values()))
+
+    def expected_variances(self) -> FloatArray:
+        """b / (a - 1)."""
+        _, _, a, b = self._values()
+        return np.asarray(b / (a - 1))
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw means and precisions for each cluster from the base measure, then its rows, none missing."""

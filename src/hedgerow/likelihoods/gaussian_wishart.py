@@ -13,8 +13,9 @@ of Lee & Choi, NIPS 2015 (their m, r, Psi, nu). With n rows of mean xbar and sca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ from hedgerow.likelihoods.base import (
     spread_out,
 )
 from hedgerow.likelihoods.moments import column_means, spread
+from hedgerow.reference import likelihoods as reference
 
 __all__ = ["GaussianParameters", "GaussianWishart"]
 
@@ -88,6 +90,14 @@ class GaussianWishart(Likelihood):
     r: float | None = None
     nu: float | None = None
     psi: npt.ArrayLike | None = None
+
+    allows_missing: ClassVar[bool] = False
+
+    @classmethod
+    def example(cls) -> tuple[GaussianWishart, Any]:
+        """Points in the plane."""
+        rows = np.array([[-1.2, 0.3], [-0.9, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, 0.5], [1.6, 0.1]])
+        return cls(mean=[0, 0], r=0.3, nu=4, psi=0.5 * np.eye(2)), rows
 
     def __post_init__(self) -> None:
         """Check each hyper-parameter that was given, and that they agree on the number of columns."""
@@ -160,6 +170,21 @@ class GaussianWishart(Likelihood):
         """This likelihood on the rows of X, in compiled form."""
         mean, r, nu, psi = self._values()
         return _core.GaussianWishart(self.check(X), mean, r, nu, psi)
+
+    def reference(self, X: Any) -> float:
+        """See `Likelihood.reference`."""
+        return reference.gaussian_wishart_log_marginal(X, *self._values())
+
+    def for_columns(self, columns: Sequence[int]) -> GaussianWishart:
+        """The marginal of a normal-Wishart law is one of the same kind, with fewer degrees of freedom."""
+        mean, r, nu, psi = self._values()
+        where = list(columns)
+        return GaussianWishart(mean[where], r, nu - (len(psi) - len(where)), psi[np.ix_(where, where)])
+
+    def expected_variances(self) -> FloatArray:
+        """The diagonal of psi / (nu - d - 1)."""
+        _, _, nu, psi = self._values()
+        return np.asarray(np.diag(psi) / (nu - len(psi) - 1))
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw (mu, Lambda) for each cluster from the base measure, then its rows."""

@@ -12,7 +12,7 @@ With s the column sums of a cluster's rows and S their total,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from hedgerow import _core
 from hedgerow.data.views import as_counts, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, as_number, has_rows
+from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Multinomial"]
 
@@ -53,6 +54,15 @@ class Multinomial(Likelihood):
     beta: float = 0.1
     columns: int | None = None
 
+    allows_missing: ClassVar[bool] = False
+    takes_sparse: ClassVar[bool] = True
+    largest_total: ClassVar[float] = LARGEST_TOTAL
+
+    @classmethod
+    def example(cls) -> tuple[Multinomial, Any]:
+        """Counts in four columns."""
+        return cls(0.6), np.array([[3, 1, 0, 0], [2, 0, 1, 0], [0, 2, 1, 1], [1, 1, 1, 1], [0, 0, 2, 3], [0, 1, 0, 2]])
+
     def __post_init__(self) -> None:
         """Check both parameters."""
         object.__setattr__(self, "beta", as_number(OWNER, "beta", self.beta, 0))
@@ -74,7 +84,7 @@ class Multinomial(Likelihood):
     def check(self, X: Any) -> sparse.csr_array:
         """X as a canonical CSR array of whole, non-negative counts."""
         counts = as_counts(X, OWNER, columns=self.columns)
-        require(float(counts.sum()) <= LARGEST_TOTAL, OWNER, "X", X, "sum to at most 2e9 counts over all rows")
+        require(self.total(counts) <= LARGEST_TOTAL, OWNER, "X", X, "sum to at most 2e9 counts over all rows")
         return counts
 
     def resolve(self, X: Any) -> Multinomial:
@@ -86,6 +96,14 @@ class Multinomial(Likelihood):
         V = self._width()
         counts = self.check(X)
         return _core.Multinomial(counts.indptr, counts.indices, counts.data, V, self.beta)
+
+    def reference(self, X: Any) -> float:
+        """See `Likelihood.reference`."""
+        return reference.multinomial_log_marginal(X, self.beta)
+
+    def total(self, data: Any) -> float:
+        """The sum of all counts, which the core keeps in 32 bits."""
+        return float(data.sum())
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator, totals: npt.ArrayLike = 20) -> sparse.csr_array:
         """Draw theta for each cluster from the base measure, then its rows, with `totals` counts per row."""

@@ -25,6 +25,7 @@ from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
 from hedgerow.likelihoods.draws import log_gamma_draw
+from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Poisson"]
 
@@ -61,6 +62,11 @@ class Poisson(Likelihood):
 
     a: npt.ArrayLike | None = None
     b: npt.ArrayLike | None = None
+
+    @classmethod
+    def example(cls) -> tuple[Poisson, Any]:
+        """Two columns with gaps."""
+        return cls([0.8, 1.6], [0.5, 0.7]), np.array([[0, 2], [1, 0], [0, np.nan], [4, 3], [3, 5], [np.nan, 1]])
 
     def __post_init__(self) -> None:
         """Check each hyper-parameter that was given, and that the vectors have one length."""
@@ -111,6 +117,10 @@ class Poisson(Likelihood):
         """This likelihood on the rows of X, in compiled form."""
         a, b = self._values()
         return _core.Poisson(self.check(X), a, b)
+
+    def reference(self, X: Any) -> float:
+        """See `Likelihood.reference`."""
+        return reference.poisson_log_marginal(X, *self._values())
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw rates for each cluster from the base measure, then its rows, none missing."""

@@ -9,10 +9,10 @@ in use, in the order that the table has them; each group's likelihood says what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,10 @@ from hedgerow.data.tables import feature_names
 from hedgerow.data.views import as_labels
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
+from hedgerow.likelihoods.bernoulli import Bernoulli
+from hedgerow.likelihoods.categorical import Categorical
+from hedgerow.likelihoods.gaussian_diagonal import GaussianDiagonal
+from hedgerow.likelihoods.poisson import Poisson
 
 __all__ = ["Product"]
 
@@ -66,6 +70,18 @@ class Product(Likelihood):
     parts: tuple[Part, ...]
     columns: Columns | None = None
     width: int | None = None
+
+    reads_names: ClassVar[bool] = True
+    reads_tables: ClassVar[bool] = True
+
+    @classmethod
+    def example(cls) -> tuple[Product, Any]:
+        """A measurement, a code, a yes or no and a count, with gaps."""
+        nan = np.nan
+        rows = [[-1.2, 1, 0, 0], [-0.9, 1, 1, 1], [nan, nan, 0, 0], [0.2, 2, nan, 4], [1.0, 2, 1, 3], [1.6, 1, 1, nan]]
+        height = GaussianDiagonal(mean=[0], r=0.3, a=1.5, b=0.25)
+        parts = ((0, height), (1, Categorical(0.6)), (2, Bernoulli([0.8], [0.7])), (3, Poisson([0.9], [0.5])))
+        return cls(parts), np.array(rows)  # type: ignore[arg-type]  # a single column may stand by itself
 
     def __post_init__(self) -> None:
         """Check that the groups are disjoint and hold likelihoods, and that `columns` are theirs."""
@@ -124,6 +140,11 @@ class Product(Likelihood):
         data = self.check(X)
         return _core.Product([part.bind(data[:, places]) for places, part in self.groups()])
 
+    def reference(self, X: Any) -> float | None:
+        """The sum over the groups."""
+        logs = [part.reference(X[:, places]) for places, part in self.groups()]
+        return None if None in logs else float(sum(log for log in logs if log is not None))
+
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw the parameters of each cluster from the base measure, then its rows, group by group."""
         columns = self._known()
@@ -152,6 +173,64 @@ class Product(Likelihood):
         assert self.columns is not None
         place = {column: i for i, column in enumerate(self.columns)}
         return [([place[column] for column in columns], part) for columns, part in self.parts]
+
+    @property
+    def allows_missing(self) -> bool:  # type: ignore[override]
+        """Where one of the groups does."""
+        return any(part.allows_missing for part in self.factors())
+
+    @property
+    def has_atoms(self) -> bool:  # type: ignore[override]
+        """Where all groups have."""
+        return all(part.has_atoms for part in self.factors())
+
+    @property
+    def travels(self) -> bool:  # type: ignore[override]
+        """Where all groups do."""
+        return all(part.travels for part in self.factors())
+
+    @property
+    def picks_columns(self) -> str:  # type: ignore[override]
+        """By name or by position."""
+        return "name" if self._named else "position"
+
+    def factors(self) -> tuple[Likelihood, ...]:
+        """The likelihoods of the groups."""
+        return tuple(part for _, part in self.parts)
+
+    def factor_columns(self, names: Sequence[str | int] | None) -> list[Sequence[str | int]]:
+        """As the groups were given."""
+        return [columns for columns, _ in self.parts]
+
+    def map_factors(self, X: Any, change: Callable[[Likelihood, Any], Likelihood]) -> Product:
+        """The same product with every part changed, given its columns of X."""
+        names = feature_names(X)
+        parts = []
+        for columns, part in self.parts:
+            where = [names.index(c) if isinstance(c, str) and names is not None else int(c) for c in columns]
+            parts.append((columns, change(part, pick_columns(X, where, OWNER))))
+        return Product(tuple(parts), self.columns, self.width)
+
+    def for_columns(self, columns: Sequence[int]) -> Product | None:
+        """The groups that these columns are in, each for its own."""
+        parts: list[tuple[Any, Likelihood]] = []
+        for places, part in self.groups():
+            inside = [j for j in columns if j in places]
+            smaller = part.for_columns([places.index(j) for j in inside]) if inside else None
+            if inside and smaller is None:
+                return None
+            if smaller is not None:
+                parts.append((tuple(columns.index(j) for j in inside), smaller))
+        return Product(tuple(parts), tuple(range(len(columns))), len(columns))
+
+    def shown_column(self, X: Any, j: int, name: str) -> tuple[FloatArray, list[str]]:
+        """As the group of the column shows it."""
+        places, part = next(group for group in self.groups() if j in group[0])
+        return part.shown_column(X[:, places], places.index(j), name)
+
+    def used_columns(self) -> Columns | None:
+        """The columns in use."""
+        return self.columns
 
     def __repr__(self) -> str:
         """The call that makes this product."""

@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from hedgerow.posterior.posterior import MapDraw, Posterior, load
 from hedgerow.posterior.prediction import predictive
-from hedgerow.posterior.storage import MODEL_CLASSES
 
-__all__ = ["MODEL_CLASSES", "MapDraw", "Posterior", "load", "predictive"]
+__all__ = ["MapDraw", "Posterior", "load", "predictive"]

@@ -13,8 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow.errors import require
-from hedgerow.likelihoods import Categorical, Likelihood, Product
-from hedgerow.posterior.draws import Draws, FloatArray
+from hedgerow.posterior.draws import Draws
 
 __all__ = ["column_names", "shown_columns"]
 
@@ -24,20 +23,10 @@ def shown_columns(draws: Draws, names: Sequence[str] | None = None) -> tuple[Any
     X = draws.X
     columns = column_names(draws, names)
     likelihood = None if draws.model is None else draws.model.likelihood
-    if sparse.issparse(X) or not isinstance(likelihood, (Categorical, Product)):
+    if likelihood is None or sparse.issparse(X):
         return X, columns
-    groups: list[tuple[list[int], Likelihood]] = [(list(range(X.shape[1])), likelihood)]
-    if isinstance(likelihood, Product):
-        groups = likelihood.groups()
-    parts: dict[int, tuple[FloatArray, list[str]]] = {}
-    for places, part in groups:
-        for position, j in enumerate(places):
-            parts[j] = X[:, [j]], [columns[j]]
-            if isinstance(part, Categorical) and part.levels is not None and len(part.levels[position]) > 1:
-                codes = part.codes(X[:, places])[:, position]
-                parts[j] = _shares(codes, columns[j], part.levels[position])
-    ordered = [parts[j] for j in sorted(parts)]
-    return np.hstack([values for values, _ in ordered]), [name for _, named in ordered for name in named]
+    parts = [likelihood.shown_column(X, j, name) for j, name in enumerate(columns)]
+    return np.hstack([values for values, _ in parts]), [name for _, named in parts for name in named]
 
 
 def column_names(draws: Draws, names: Sequence[str] | None = None) -> list[str]:
@@ -46,17 +35,10 @@ def column_names(draws: Draws, names: Sequence[str] | None = None) -> list[str]:
     if names is not None:
         require(len(names) == width, "Posterior", "names", names, f"name the {width} columns of X")
         return [str(name) for name in names]
-    if draws.model is not None and isinstance(draws.model.likelihood, Product) and draws.model.likelihood.columns is not None:
-        used = draws.model.likelihood.columns
+    used = None if draws.model is None else draws.model.likelihood.used_columns()
+    if used is not None:
         return [name if isinstance(name, str) else f"x{name}" for name in used]
     known = draws.run.get("columns")
     if isinstance(known, list) and len(known) == width:
         return [str(name) for name in known]
     return [f"x{j}" for j in range(width)]
-
-
-def _shares(codes: Any, name: str, levels: Sequence[Any]) -> tuple[FloatArray, list[str]]:
-    """Zeros and ones for each level, NaN where the entry is missing; for two levels, those of the second."""
-    shown = range(len(levels)) if len(levels) > 2 else [1]
-    values = np.column_stack([np.where(codes < 0, np.nan, codes == level) for level in shown])
-    return values.astype(np.float64), [f"{name}={levels[level]}" for level in shown]

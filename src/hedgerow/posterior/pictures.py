@@ -14,7 +14,6 @@ from scipy import sparse
 
 from hedgerow import plots
 from hedgerow.errors import ParameterError, require
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Product
 from hedgerow.posterior.columns import column_names, shown_columns
 from hedgerow.posterior.convergence import quantities
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
@@ -130,29 +129,12 @@ def _marginal(draws: Draws, where: list[int], owner: str) -> Draws:
     """The same draws with all other columns integrated out: exact, as the marginals of both Gaussian families are of their kind."""
     if draws.model is None:
         raise ParameterError(f"{owner}(...): the posterior must have its model: load it with load(path, model=...).")
-    likelihood = draws.model.likelihood
-    if isinstance(likelihood, Product):
-        parts: dict[tuple[int, ...], Likelihood] = {}
-        for places, part in likelihood.groups():
-            inside = [j for j in where if j in places]
-            if inside:
-                parts[tuple(where.index(j) for j in inside)] = _part(part, [places.index(j) for j in inside], owner)
-        smaller: Likelihood = Product(tuple(parts.items())).resolve(draws.X[:, where])
-    else:
-        smaller = _part(likelihood, where, owner)
+    smaller = draws.model.likelihood.for_columns(where)
+    if smaller is None:
+        within = [part for places, part in draws.model.likelihood.groups() if set(places) & set(where)]
+        other = next(part for part in within if part.expected_variances() is None)
+        wanted = f"be measurements, under a Gaussian likelihood; these are under {type(other).__name__}"
+        raise ParameterError(f"{owner}(columns={where}): columns must {wanted}. Got {where}.")
     model = replace(draws.model, likelihood=smaller)
     kept: dict[str, Any] = {"labels": draws.labels, "log_joint": draws.log_joint, "times": draws.times, **draws.traces()}
     return Draws(X=draws.X[:, where], model=model, **kept)
-
-
-def _part(likelihood: Likelihood, where: list[int], owner: str) -> Likelihood:
-    """A resolved Gaussian likelihood for some of its columns."""
-    if isinstance(likelihood, GaussianWishart):
-        mean, psi, nu = np.asarray(likelihood.mean), np.asarray(likelihood.psi), likelihood.nu
-        assert nu is not None
-        return GaussianWishart(mean[where], likelihood.r, nu - (len(psi) - len(where)), psi[np.ix_(where, where)])
-    if isinstance(likelihood, GaussianDiagonal):
-        return GaussianDiagonal(**{name: np.asarray(getattr(likelihood, name))[where] for name in ("mean", "r", "a", "b")})
-    wanted = f"be measurements, under a Gaussian likelihood; these are under {type(likelihood).__name__}"
-    require(False, owner, "columns", where, wanted)
-    raise AssertionError("require(False, ...) always raises")

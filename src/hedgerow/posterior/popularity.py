@@ -18,7 +18,6 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.plots import popularity as draw_areas
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
-from hedgerow.priors import MixedNRM
 from hedgerow.reference.mixed import log_cluster_terms
 from hedgerow.summaries import along_time
 
@@ -42,11 +41,12 @@ def basis_weights(draws: Draws, partition: IntArray) -> FloatArray:
     """Probability of every basis measure for every cluster of `partition`: (K, R), rows sum to 1."""
     owner = "basis"
     prior = None if draws.model is None else draws.model.prior
-    if not isinstance(prior, MixedNRM) or draws.times is None:
+    if prior is None or not prior.grouped or draws.times is None:
         raise ParameterError(f"Posterior.{owner}(): the posterior must be that of a MixedNRM prior, with its model.")
     for name in ("u", "alpha", "sigma", "tau"):
         require(getattr(draws, name) is not None, owner, name, None, "be among the traces of the posterior")
     grouping = prior.group(draws.times, draws.n, owner)
+    assert grouping is not None
     T, R = grouping.q.shape
     k = int(partition.max()) + 1
     total, rows = np.zeros((k, R)), np.zeros(k)

@@ -27,7 +27,6 @@ from hedgerow.data.groups import read_levels
 from hedgerow.data.mixed import pick_columns
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
-from hedgerow.likelihoods import Product
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 
@@ -123,8 +122,7 @@ def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
 def _by_name(draws: Draws, X_new: Any) -> Any:
     """A frame with its columns in the order of the fit; one with other names is refused."""
     names, known = feature_names(X_new), draws.run.get("columns")
-    likelihood = _model_of(draws).likelihood
-    named = isinstance(likelihood, Product) and isinstance(likelihood.parts[0][0][0], str)  # it looks its columns up itself
+    named = _model_of(draws).likelihood.picks_columns == "name"
     if names is None or not isinstance(known, list) or named or list(names) == known:
         return X_new
     same = len(set(known)) == len(known) and sorted(names) == sorted(known)

@@ -1,13 +1,14 @@
 """Posteriors on disk: one file with draws, data, model and run record; nothing in it can run code.
 
 The model is stored by class name and fields (`encode`); `MODEL_CLASSES` is the whole list of what may come back. A model
-that holds functions (`Custom`, a `MixedNRM` with a kernel) cannot be stored: the rest is, and `load` takes it as an
-argument.
+that holds functions (`Custom`, a `MixedNRM` with a kernel) or a class of somebody's own cannot be stored: the rest is, with a
+warning, and `load` takes the model as an argument.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow import likelihoods, priors
 from hedgerow.data.container import (
     Container,
     FormatError,
@@ -27,23 +27,13 @@ from hedgerow.data.container import (
 )
 from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError, require
-from hedgerow.mixture import Mixture
+from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior.draws import TRACES, Draws
 
-__all__ = ["KIND", "MODEL_CLASSES", "load_fields", "save_posterior"]
+__all__ = ["KIND", "load_fields", "save_posterior"]
 
 KIND = "posterior"
 VERSION = 1
-
-_NAMES: dict[Any, tuple[str, ...]] = {
-    priors: ("DP", "NGG", "NIG", "Stable", "PitmanYor", "MixedNRM", "Gamma", "Beta"),
-    likelihoods: ("GaussianWishart", "GaussianDiagonal", "Multinomial", "Bernoulli", "Categorical", "Poisson", "Product"),
-}
-MODEL_CLASSES: Mapping[str, type] = {
-    "Mixture": Mixture,
-    **{name: getattr(module, name) for module, names in _NAMES.items() for name in names},
-}
-"""Classes that a stored model may consist of, by name."""
 
 
 def save_posterior(draws: Draws, path: str | os.PathLike[str]) -> None:
@@ -142,6 +132,8 @@ def _encode_model(model: Mixture | None, arrays: dict[str, npt.NDArray[Any]]) ->
     try:
         stored = encode(model, inside, "model", MODEL_CLASSES)
     except NotStorableError as error:
+        why = f"{error} The draws are saved without the model: load them with load(path, model=...)."
+        warnings.warn(why, stacklevel=4)
         return {"left out": str(error)}
     arrays |= inside
     return stored

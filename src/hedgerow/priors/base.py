@@ -55,6 +55,17 @@ class Prior(ABC):
     auxiliaries: ClassVar[tuple[str, ...]] = ()
     """Variables beside u that a chain may carry for this prior and that integrate out with it."""
 
+    factorizes: ClassVar[bool] = False
+    """Whether p(Π), with u integrated out, is a product over clusters, so that trees need no u."""
+
+    grouped: ClassVar[bool] = False
+    """Whether rows come in groups, which `group` reads from their times."""
+
+    @classmethod
+    def examples(cls) -> tuple[Prior, Prior]:
+        """One with all hyper-parameters fixed and one with laws, for the exam and the tests; with groups, over two of them."""
+        return cls(), cls()
+
     def values(self) -> dict[str, float]:
         """Starting values of all hyper-parameters: the number, or the law's mean."""
         given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
@@ -115,6 +126,18 @@ class Prior(ABC):
         rng = np.random.default_rng(seed)
         values = self.values() | {name: law.sample(rng) for name, law in self.laws().items()}
         return self._sample(n, values, rng)
+
+    def shared(self) -> Prior:
+        """The prior of a single group: itself, or the base that the measures of a grouped prior follow."""
+        return self
+
+    def urn(self, values: Mapping[str, Any]) -> tuple[Any, Any] | None:
+        """(θ, σ) of the two-parameter urn that draws the partition without u; None where u must be kept."""
+        return None
+
+    def log_grouped(self, counts: ArrayLike, xi: ArrayLike, grouping: Grouping, **values: Any) -> float:
+        """Log p(Π, ξ) for a table of counts (clusters, groups), under a grouped prior."""
+        raise ParameterError(f"{type(self).__name__}.log_grouped(...): the prior must have groups, as MixedNRM has.")
 
     @abstractmethod
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:

@@ -30,6 +30,12 @@ class DP(Prior):
     alpha: float | Gamma = 1.0
 
     u_integrates: ClassVar[bool] = True
+    factorizes: ClassVar[bool] = True
+
+    @classmethod
+    def examples(cls) -> tuple[DP, DP]:
+        """One fixed, one with a law."""
+        return cls(0.8), cls(Gamma(2, 2))
 
     def __post_init__(self) -> None:
         """Refuse an alpha that is neither a positive number nor a Gamma law."""
@@ -38,6 +44,10 @@ class DP(Prior):
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """(α, σ, τ) = (alpha, 0, 1)."""
         return values["alpha"], 0.0, 1.0
+
+    def urn(self, values: Mapping[str, Any]) -> tuple[Any, Any]:
+        """(alpha, 0): Blackwell and MacQueen's."""
+        return values["alpha"], 0.0
 
     def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core."""

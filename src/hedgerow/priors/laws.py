@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -53,6 +53,9 @@ class Gamma:
 
     a: float
     b: float
+
+    unit: ClassVar[bool] = False
+    """Whether it is a law on (0, 1)."""
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not finite and positive."""
@@ -104,6 +107,8 @@ class Beta:
 
     a: float
     b: float
+
+    unit: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not finite and positive."""

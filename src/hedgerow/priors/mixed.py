@@ -23,8 +23,8 @@ from hedgerow.data.groups import Levels, read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.dirichlet import DP
-from hedgerow.priors.laws import LARGEST, Law, real_number
-from hedgerow.priors.nrm import NormalizedMeasure
+from hedgerow.priors.laws import LARGEST, Gamma, Law, real_number
+from hedgerow.priors.nrm import NGG, NormalizedMeasure
 from hedgerow.reference import mixed as reference
 
 __all__ = ["MixedNRM"]
@@ -66,6 +66,13 @@ class MixedNRM(Prior):
     q: Any = None
 
     u_integrates: ClassVar[bool] = False
+    grouped: ClassVar[bool] = True
+
+    @classmethod
+    def examples(cls) -> tuple[MixedNRM, MixedNRM]:
+        """Two groups over two basis measures, of each kind that a base can be."""
+        q = [[1.0, 0.3], [0.2, 1.0]]
+        return cls(NGG(0.9, 0.3, 0.5), q=q), cls(DP(Gamma(2, 2)), q=q)
 
     def __post_init__(self) -> None:
         """Check the base and that one way to q is given."""
@@ -110,6 +117,10 @@ class MixedNRM(Prior):
     def laws(self) -> dict[str, Law]:
         """Those of the base."""
         return self.base.laws()
+
+    def shared(self) -> Prior:
+        """The base."""
+        return self.base
 
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """(α, σ, τ) of every basis measure."""

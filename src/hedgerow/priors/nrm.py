@@ -89,6 +89,11 @@ class NGG(NormalizedMeasure):
     sigma: float | Beta = 0.3
     tau: float | Gamma = 1.0
 
+    @classmethod
+    def examples(cls) -> tuple[NGG, NGG]:
+        """One fixed, one with laws."""
+        return cls(0.7, 0.3, 1.5), cls(Gamma(2, 2), Beta(2, 2))
+
     def __post_init__(self) -> None:
         """Refuse what is neither a number in range nor the law that fits."""
         self._positive("alpha")
@@ -129,6 +134,11 @@ class NIG(NormalizedMeasure):
     alpha: float | Gamma = 1.0
     tau: float | Gamma = 1.0
 
+    @classmethod
+    def examples(cls) -> tuple[NIG, NIG]:
+        """One fixed, one with laws."""
+        return cls(0.5, 0.8), cls(Gamma(2, 3), Gamma(2, 2))
+
     def __post_init__(self) -> None:
         """Refuse what is neither a positive number nor a Gamma law."""
         self._positive("alpha")
@@ -148,6 +158,11 @@ class Stable(NormalizedMeasure):
 
     alpha: float | Gamma = 1.0
     sigma: float | Beta = 0.5
+
+    @classmethod
+    def examples(cls) -> tuple[Stable, Stable]:
+        """One fixed, one with laws."""
+        return cls(1.3, 0.45), cls(Gamma(2, 2), Beta(3, 3))
 
     def __post_init__(self) -> None:
         """Refuse what is neither a number in range nor the law that fits."""

@@ -36,6 +36,11 @@ class PitmanYor(Prior):
     u_integrates: ClassVar[bool] = True
     auxiliaries: ClassVar[tuple[str, ...]] = ("alpha",)
 
+    @classmethod
+    def examples(cls) -> tuple[PitmanYor, PitmanYor]:
+        """One fixed, one with laws."""
+        return cls(0.6, 0.3), cls(Gamma(2, 2), Beta(2, 3))
+
     def __post_init__(self) -> None:
         """Refuse what is neither a number in range nor the law that fits."""
         self._positive("theta", MOST)
@@ -44,6 +49,10 @@ class PitmanYor(Prior):
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """(α, σ, τ) = (alpha, sigma, 1): α is an auxiliary variable here, so the values must hold it."""
         return values["alpha"], values["sigma"], 1.0
+
+    def urn(self, values: Mapping[str, Any]) -> tuple[Any, Any]:
+        """(theta, sigma)."""
+        return values["theta"], values["sigma"]
 
     def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core; alpha starts at its mean, θ."""

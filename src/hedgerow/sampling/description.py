@@ -13,9 +13,8 @@ from scipy import sparse
 from hedgerow.data.container import FormatError, NotStorableError, decode, encode, read_container, write_container
 from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
-from hedgerow.kernels import KERNELS, Cycle, Kernel, Mix
-from hedgerow.mixture import Mixture
-from hedgerow.posterior import MODEL_CLASSES
+from hedgerow.kernels import COMBINATIONS, KERNELS, Kernel
+from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.sampling.plan import Plan
 from hedgerow.sampling.starts import read_starts
 
@@ -24,8 +23,7 @@ __all__ = ["read_description", "write_description"]
 _KIND = "plan"
 _VERSION = 1
 _NUMBERS = ("draws", "warmup", "chains", "thin", "seed")
-_KERNELS: tuple[type[Kernel], ...] = (*KERNELS, Cycle, Mix)
-KERNEL_CLASSES: Mapping[str, type] = {cls.__name__: cls for cls in _KERNELS}
+KERNEL_CLASSES: Mapping[str, type] = {cls.__name__: cls for cls in (*KERNELS, *COMBINATIONS)}
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -20,7 +20,6 @@ import joblib
 from joblib.parallel import get_active_backend
 
 from hedgerow.errors import need_extra, require
-from hedgerow.likelihoods import Custom, Likelihood, Product
 from hedgerow.sampling.chain import Block
 from hedgerow.sampling.interrupts import Stop
 from hedgerow.sampling.plan import Plan
@@ -43,10 +42,8 @@ class Failure:
 
 def check_travels(plan: Plan, backend: str = "joblib") -> None:
     """Refuse a likelihood that means nothing in another process: the address of a function of this one."""
-    for likelihood in _parts(plan.model.likelihood):
-        bare = isinstance(likelihood, Custom) and isinstance(likelihood.marginal, int)
-        wanted = "be 'threads' for a Custom likelihood given by an address, which is good in this process only"
-        require(not bare, "sample", "backend", backend, wanted)
+    wanted = "be 'threads' for a Custom likelihood given by an address, which is good in this process only"
+    require(plan.model.likelihood.travels, "sample", "backend", backend, wanted)
 
 
 def run_in_jobs(
@@ -157,10 +154,3 @@ def _deaf_to_interrupts(home: int) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _parts(likelihood: Likelihood) -> Iterator[Likelihood]:
-    yield likelihood
-    if isinstance(likelihood, Product):
-        for _, part in likelihood.parts:
-            yield from _parts(part)

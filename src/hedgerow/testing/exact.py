@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp
 
-from hedgerow.priors import Beta, Law, Prior
+from hedgerow.priors import Law, Prior
 from hedgerow.testing.partitions import (
     enumerate_partitions,
     partition_index,
@@ -36,8 +36,8 @@ __all__ = ["ExactPosterior", "Moment", "exact_posterior", "log_prior_by_type", "
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 
-POINTS = {"Gamma": (28, 20), "Beta": (20, 14)}
-"""Nodes of the fine and the coarse grid."""
+POINTS = {False: (28, 20), True: (20, 14)}
+"""Nodes of the fine and the coarse grid, for laws on the positive line and on (0, 1)."""
 POINTS_U = ((400, 300), (200, 150), (96, 70), (72, 52))
 """The same for u, by the number of sampled hyper-parameters."""
 LARGEST_DIFFERENCE = 1e-4
@@ -222,7 +222,7 @@ def _law_grid(laws: Mapping[str, Law], grid: int) -> tuple[dict[str, Floats], Fl
     nodes: dict[str, Floats] = {}
     log_weight = np.zeros((1,) * (len(laws) + 1))
     for axis, (name, law) in enumerate(laws.items(), start=1):
-        x, w = law.rule(POINTS["Beta" if isinstance(law, Beta) else "Gamma"][grid])
+        x, w = law.rule(POINTS[law.unit][grid])
         shape = [1] * (len(laws) + 1)
         shape[axis] = len(x)
         nodes[name] = x.reshape(shape)

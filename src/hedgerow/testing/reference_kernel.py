@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from hedgerow.priors import DP, PitmanYor, Prior
+from hedgerow.priors import Prior
 from hedgerow.reference import gibbs
 from hedgerow.reference import prior as law_of
 from hedgerow.testing.driving import KernelDraws, Labels
@@ -69,10 +69,9 @@ class ReferenceGibbs:
     def weights(self, prior: Prior, u: float, values: Mapping[str, float], update_u: bool) -> gibbs.Weights:
         """The weights of joining and of opening a cluster; with u integrated out where that has a closed
         form."""
-        if update_u and isinstance(prior, DP):
-            return gibbs.py_weights(values["alpha"], 0.0)
-        if update_u and isinstance(prior, PitmanYor):
-            return gibbs.py_weights(values["theta"], values["sigma"])
+        urn = prior.urn(values) if update_u else None
+        if urn is not None:
+            return gibbs.py_weights(*urn)
         return gibbs.nrm_weights(u, *prior.measure(values))
 
     def move_u(self, u: float, n: int, K: int, measure: tuple[float, float, float], rng: Generator) -> float:
@@ -85,18 +84,12 @@ class ReferenceGibbs:
         """Every hyper-parameter with a law, one after the other."""
         values = dict(values)
         for name, law in prior.laws().items():
-            pair = (law.a, law.b)
-            if isinstance(prior, DP):
-                density = lambda x, p=pair: law_of.dp_alpha_log_density(x, sizes, *p)  # noqa: E731
-                values[name] = gibbs.update_positive(values[name], density, rng)
-            elif isinstance(prior, PitmanYor) and name == "theta":
-                density = lambda x, p=pair: law_of.py_theta_log_density(x, sizes, values["sigma"], *p)  # noqa: E731
-                values[name] = gibbs.update_positive(values[name], density, rng)
-            elif isinstance(prior, PitmanYor):
-                density = lambda x, p=pair: law_of.py_sigma_log_density(x, sizes, values["theta"], *p)  # noqa: E731
-                values[name] = gibbs.update_fraction(values[name], density, rng)
+            if prior.u_integrates:
+                density = lambda x, name=name, law=law: law.log_density(x) + prior.log_partition(sizes, **{**values, name: x})  # noqa: E731
+                update = gibbs.update_fraction if law.unit else gibbs.update_positive
+                values[name] = update(values[name], density, rng)
             else:
-                values[name] = self.move_measure(name, pair, prior.measure(values), sizes, u, rng)
+                values[name] = self.move_measure(name, (law.a, law.b), prior.measure(values), sizes, u, rng)
         return values
 
     def move_measure(

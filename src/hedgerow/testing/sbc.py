@@ -22,7 +22,6 @@ from scipy import stats
 
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel
-from hedgerow.priors import MixedNRM
 from hedgerow.testing.driving import PythonKernel, drive
 from hedgerow.testing.report import Findings, Report
 
@@ -85,7 +84,7 @@ def sbc(
         Probability of a false alarm of the whole report.
     """
     require(model.is_resolved, "sbc", "model", model, "be resolved, as there are no data to resolve it with")
-    require(not isinstance(model.prior, MixedNRM), "sbc", "model", model, "have a prior without groups")
+    require(not model.prior.grouped, "sbc", "model", model, "have a prior without groups")
     numbers = (("n", n, 1), ("replicates", replicates, 20), ("draws", draws, 1), ("thin", thin, 1), ("warmup", warmup, 0))
     for name, value, least in numbers:
         whole = hasattr(value, "__index__") and not isinstance(value, bool)

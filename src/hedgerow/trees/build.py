@@ -165,7 +165,7 @@ def _builder(
     indptr, indices = _pattern(owner, connectivity, bound.n_rows)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     builder = _core.TreeBuilder(bound, model.prior.to_core(grouping), groups, indptr, indices, word, 0)
-    integrated = grouping is None and type(model.prior).__name__ == "DP"
+    integrated = grouping is None and model.prior.factorizes
     if u is not None:
         state = builder.state()
         given, groups_there = np.asarray(u), state["log_u"].shape

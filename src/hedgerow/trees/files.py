@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-import hedgerow.likelihoods as likelihoods
-import hedgerow.priors as priors
 from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
 from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
-from hedgerow.mixture import Mixture
+from hedgerow.mixture import MODEL_CLASSES
 
-__all__ = ["CLASSES", "KIND", "load_stream", "save_stream"]
+__all__ = ["KIND", "load_stream", "save_stream"]
 
 KIND = "stream"
-CLASSES: Mapping[str, type] = {"Mixture": Mixture} | {
-    name: cls
-    for module in (priors, likelihoods)
-    for name in module.__all__
-    if isinstance(cls := getattr(module, name), type) and is_dataclass(cls) and name != "Custom"
-}
 
 
 def save_stream(
@@ -40,7 +31,7 @@ def save_stream(
     arrays: dict[str, npt.NDArray[Any]] = {f"extra.{name}": array for name, array in (extra_arrays or {}).items()}
     content: dict[str, Any] = {
         "extra": dict(extra or {}),
-        "model": encode(parts["model"], arrays, "model", CLASSES),
+        "model": encode(parts["model"], arrays, "model", MODEL_CLASSES),
         "options": list(parts["options"]),
         "seed": int(parts["seed"]),
         "rows": None,
@@ -76,7 +67,7 @@ def load_stream(
             raise ValueError("options that no stream has")
         rebuild(
             {
-                "model": decode(content["model"], arrays, CLASSES),
+                "model": decode(content["model"], arrays, MODEL_CLASSES),
                 "options": (max_nodes, revise, remember, repeats),
                 "seed": content["seed"],
                 "times": (arrays.get("times.names"), arrays.get("times.q")),

@@ -21,7 +21,7 @@ from hedgerow import _core
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
-from hedgerow.priors import MixedNRM, Prior
+from hedgerow.priors import Prior
 from hedgerow.priors.base import Grouping
 from hedgerow.trees import files
 from hedgerow.trees.forest import Forest
@@ -334,8 +334,8 @@ class _Times:
         """Refuse times that this prior cannot have met: the core trusts their mixing matrix."""
         if self.names is None and self.q is None:
             return
-        good = isinstance(prior, MixedNRM) and self.names is not None and self.q is not None and self.names.ndim in (1, 2)
-        require(good, "TreeStream", "times", self.names, "be those of a MixedNRM prior")
+        good = prior.grouped and self.names is not None and self.q is not None and self.names.ndim in (1, 2)
+        require(good, "TreeStream", "times", self.names, "be those of a prior with groups")
         _, grouping = _Times().read(prior, self.names, len(self.names))  # type: ignore[arg-type]
         same = grouping is not None and np.array_equal(grouping.codes, np.arange(len(grouping.codes)))
         same = same and grouping is not None and np.array_equal(grouping.q, self.q)  # type: ignore[arg-type]
@@ -351,11 +351,11 @@ class _Times:
     def read(self, prior: Prior, times: Any, n: int) -> tuple[_Times, Grouping | None]:
         """The groups of a batch, and the times with what is new in it; the same object when nothing is."""
         owner = "TreeStream"
-        if not isinstance(prior, MixedNRM):
+        if not prior.grouped:
             prior.group(times, n, owner)
             return self, None
         if times is None:
-            raise ParameterError(f"{owner}(times=None): times must be given, one per row of X: the prior is a MixedNRM.")
+            raise ParameterError(f"{owner}(times=None): times must be given, one per row of X: the prior is a {type(prior).__name__}.")
         levels, codes = read_levels(times, n, owner)
         names = levels.names
         known = [] if self.names is None else [_key(name) for name in self.names]
@@ -364,6 +364,7 @@ class _Times:
         if fresh:
             together = names[fresh] if self.names is None else np.concatenate([self.names, names[fresh]])
             whole = prior.group(together, None, owner)
+            assert whole is not None
             q = np.ascontiguousarray(whole.q[whole.codes])  # rows in order of appearance
             if self.q is not None:
                 same = q.shape[1] == self.q.shape[1] and np.array_equal(q[: len(self.q)], self.q)

@@ -16,7 +16,6 @@ from scipy import sparse
 from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
-from hedgerow.priors import MixedNRM
 
 __all__ = ["Hierarchy", "join_segments"]
 
@@ -76,7 +75,7 @@ def join_segments(model: Mixture, counts: npt.NDArray[np.int64], touching: spars
     divisor = max(1.0, counts.sum() / LARGEST_TOTAL)
     data = sparse.csr_array(counts if divisor == 1.0 else np.ceil(counts / divisor))
     # A segment may live in many chunks, so it has no time of its own: one group, the measure that all share.
-    prior = model.prior.base if isinstance(model.prior, MixedNRM) else model.prior
+    prior = model.prior.shared()
     bound = model.likelihood.resolve(data).bind(data)
     indptr, indices = touching.indptr.astype(np.int64), touching.indices.astype(np.int32)
     builder = _core.TreeBuilder(bound, prior.to_core(None), None, indptr, indices, 0, 0)

@@ -28,7 +28,6 @@ from hedgerow.apps.video.supervoxels import BINS, Supervoxels, seam_contacts
 from hedgerow.errors import require
 from hedgerow.likelihoods import Multinomial
 from hedgerow.mixture import Mixture
-from hedgerow.priors import MixedNRM
 from hedgerow.trees import Forest, ibhc
 
 __all__ = ["SegmentSums", "Segmenter"]
@@ -128,7 +127,7 @@ class Segmenter:
             passes=self.passes,
             repair="bhc",
             connectivity=connectivity,
-            times=times if isinstance(self.model.prior, MixedNRM) else None,
+            times=times if self.model.prior.grouped else None,
             seed=int(np.random.SeedSequence((self.seed, self._chunk)).generate_state(1)[0]),
         )
         clusters = divide(forest, k, connectivity)
