@@ -187,13 +187,12 @@ void bind_measure(nb::module_& m) {
       .def(
           "log_weights",
           [](const Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed) {
-            const double log_rate = log_add(self.log_u(), self.tau() > 0.0 ? std::log(self.tau()) : -kInf);
             Rng rng(seed);
             std::vector<double> out;
-            for (int size : sizes_of(sizes)) out.push_back(rng.log_gamma_variate(size - self.sigma()) - log_rate);
-            return nb::make_tuple(to_array(out), log_rate);
+            for (int size : sizes_of(sizes)) out.push_back(rng.log_gamma_variate(size - self.sigma()) + self.join_shift(0));
+            return to_array(out);
           },
-          nb::arg("sizes"), nb::arg("seed"), "Draws of the log weights of occupied atoms given u, and log(u + tau).")
+          nb::arg("sizes"), nb::arg("seed"), "Draws of the log weights of occupied atoms given u.")
       .def(
           "update",
           [](Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed, bool u, bool hyper) {
@@ -318,11 +317,20 @@ void bind_shard(nb::module_& m) {
           nb::arg("numbers"), nb::arg("start"), nb::arg("log_size"),
           "How much better each row fits these clusters than it would a new one.")
       .def(
+          "anchors",
+          [](const Shard& s, int k, std::int64_t all_rows, std::uint64_t iteration) {
+            check(k >= 1 && all_rows >= 1, "at least one cluster and row are needed");
+            return to_array(s.anchors(k, all_rows, iteration));
+          },
+          nb::arg("clusters"), nb::arg("all_rows"), nb::arg("iteration"), "The word of each cluster's anchor among these rows.")
+      .def(
           "sweep",
-          [](Shard& s, In<double, 1> log_weight, In<double, 2> atoms, double alpha, double sigma, double log_rate,
-             std::uint64_t iteration) {
-            check(atoms.shape(0) == log_weight.shape(0), "every cluster needs an atom");
-            const Weights weights{static_cast<int>(log_weight.shape(0)), log_weight.data(), atoms.data(), alpha, sigma, log_rate};
+          [](Shard& s, In<std::uint64_t, 1> anchor, In<std::int64_t, 1> sizes, In<double, 1> log_weight, In<double, 2> atoms,
+             double log_alone, std::uint64_t iteration) {
+            const std::size_t k = anchor.shape(0);
+            check(k >= 1 && sizes.shape(0) == k && log_weight.shape(0) == k && atoms.shape(0) == k,
+                  "every cluster needs an anchor, a size, a weight and an atom");
+            const Weights weights{list_of(anchor), list_of(sizes), log_weight.data(), atoms.data(), log_alone};
             Swept swept;
             {
               nb::gil_scoped_release release;
@@ -330,12 +338,11 @@ void bind_shard(nb::module_& m) {
             }
             nb::dict out;
             put(out, swept.sets);
-            out["new_names"] = to_array(swept.new_names);
+            out["founders"] = to_array(swept.founders);
             out["moved"] = swept.moved;
-            out["jumps"] = swept.jumps;
             return out;
           },
-          nb::arg("log_weight"), nb::arg("atoms"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("log_rate"), nb::arg("iteration"),
+          nb::arg("anchor"), nb::arg("sizes"), nb::arg("log_weight"), nb::arg("atoms"), nb::arg("log_alone"), nb::arg("iteration"),
           "One conditional update of all labels.")
       .def(
           "halve",

@@ -2,63 +2,14 @@
 #include "hedgerow/shard.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
-#include <unordered_map>
 
-#include "atom_panel.hpp"
-#include "hedgerow/special.hpp"
+#include "seats.hpp"
 
 namespace hedgerow {
 namespace {
 
-constexpr std::int64_t kMostJumps = 20000000;
-constexpr double kFarBelow = 40.0;  // e^-40 of the best is never drawn
-constexpr double kCut = 4.0;        // slices lie below kCut / b: clusters of four rows or more are always looked at
-constexpr int kListed = 6;          // octaves whose jumps every row may look at: y = bw above 1/64
-enum Purpose : std::uint64_t { kSlice = 1, kChoice, kOctave, kAtom, kReservoir, kBegin, kHalf };
-
-[[noreturn]] void too_many_jumps() {
-  throw std::runtime_error(
-      "more than twenty million jumps of the measure lie above the slices, as happens when sigma is large. Fix a smaller sigma");
-}
-
-// Points of the intensity in y = bw between 2^(-k-1) and 2^-k (octave k + 1), or above 1 (octave 0), left to right. The points of
-// an octave are a function of its address alone, so every shard finds the same ones and looks only as deep as its own slices go.
-class Octave {
- public:
-  Octave(double log_front, double sigma, int number, Rng rng)
-      : sigma_(sigma), head_(number == 0), y_(number == 0 ? 1.0 : std::ldexp(1.0, -number)), high_(2.0 * y_), rng_(rng) {
-    if (!head_) log_rate_ = log_front - (1.0 + sigma) * std::log(y_) - y_;
-    low_ = y_;
-    log_front_ = log_front;
-  }
-
-  // The next point, or +∞ when there is none.
-  double next() {
-    for (;;) {
-      if (head_) {  // beyond y the intensity is at most its power there times e^-y, whose next point has a closed form
-        const double log_mass = log_front_ - (1.0 + sigma_) * std::log(y_) - y_;
-        const double used = rng_.exponential() * std::exp(-log_mass);
-        if (used >= 1.0) return kInf;
-        const double from = y_;
-        y_ -= std::log1p(-used);
-        if (std::log(rng_.uniform_open()) < -(1.0 + sigma_) * std::log(y_ / from)) return y_;
-      } else {
-        y_ += rng_.exponential() * std::exp(-log_rate_);
-        if (!(y_ < high_)) return kInf;
-        if (std::log(rng_.uniform_open()) < -(1.0 + sigma_) * std::log(y_ / low_) - (y_ - low_)) return y_;
-      }
-    }
-  }
-
- private:
-  double sigma_;
-  bool head_;
-  double y_, high_;
-  Rng rng_;
-  double low_ = 0.0, log_front_ = 0.0, log_rate_ = 0.0;
-};
+enum Purpose : std::uint64_t { kAnchor = 1, kChoice, kBegin, kHalf };
 
 }  // namespace
 
@@ -139,140 +90,39 @@ std::vector<double> Shard::fit(const Packed& clusters, const std::vector<double>
   return out;
 }
 
-// One jump offered to the rows whose slice lies below it; a row keeps one of those offered so far, each with probability
-// proportional to its density.
-void Shard::offer(const double* atom, std::int64_t name, double log_weight, std::uint64_t iteration) {
-  const Address reservoir(Address(seed_, iteration, kReservoir).word(static_cast<std::uint64_t>(name)), iteration, kReservoir);
-  for (Newcomer& low : low_) {
-    if (log_slice_[low.row] >= log_weight) return;
-    const double density = statistics_->log_density(low.row, atom);
-    const double before = low.log_total;
-    low.log_total = log_add(before, density);
-    const double u = reservoir.open(static_cast<std::uint64_t>(first_row_ + low.row));
-    if (before == -kInf || std::log(u) < density - low.log_total) low.name = name;
-  }
-}
-
-// Jumps that no row sits on, octave by octave, as deep as the lowest slice of this shard. Those of the first octaves go into the
-// list that every row looks through; the many below them are offered to the few rows that lie so low.
-void Shard::draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms,
-                       Swept& out) {
-  const double log_front = std::log(weights.alpha) + weights.sigma * weights.log_rate - lgamma(1.0 - weights.sigma);
-  const double deep = -weights.log_rate - kListed * std::log(2.0);
-  low_.clear();
-  double lowest = kInf;
+std::vector<std::uint64_t> Shard::anchors(int k, std::int64_t all_rows, std::uint64_t iteration) const {
+  const std::uint64_t first_free = first_free_word(all_rows);
+  const Address words(seed_, iteration, kAnchor);
+  std::vector<std::uint64_t> out(k, kNoAnchor);
   for (int i = 0; i < rows(); ++i) {
-    lowest = std::min(lowest, log_slice_[i]);
-    if (log_slice_[i] < deep) low_.push_back({-kInf, -1, i});
+    const std::uint64_t word = words.word(static_cast<std::uint64_t>(first_row_ + i));
+    if (label_[i] >= k) throw std::invalid_argument("a label is beyond the clusters");
+    if (word < first_free) out[label_[i]] = std::min(out[label_[i]], word);
   }
-  std::sort(low_.begin(), low_.end(), [&](const Newcomer& a, const Newcomer& b) {
-    return log_slice_[a.row] != log_slice_[b.row] ? log_slice_[a.row] < log_slice_[b.row] : a.row < b.row;
-  });
-  statistics_->reset(1);  // slot 0 is empty: atoms come from the base measure
-  std::vector<double> atom(statistics_->atom_size());
-  const Address octaves(seed_, iteration, kOctave), atoms(seed_, iteration, kAtom);
-  for (int number = 0; number == 0 || std::log(2.0) * (1 - number) - weights.log_rate > lowest; ++number) {
-    if (number > 1000) too_many_jumps();
-    Octave octave(log_front, weights.sigma, number, Rng(octaves.word(static_cast<std::uint64_t>(number))));
-    std::int64_t index = 0;
-    for (double y = octave.next(); y < kInf; y = octave.next()) {
-      if (++out.jumps > kMostJumps) too_many_jumps();
-      const double log_weight = std::log(y) - weights.log_rate;
-      const std::int64_t name = (static_cast<std::int64_t>(number) << 32) | index++;
-      if (!(log_weight > lowest)) continue;
-      Rng rng(atoms.word(static_cast<std::uint64_t>(name)));
-      statistics_->draw_atom(0, rng, atom.data());
-      if (number > kListed) {
-        offer(atom.data(), name, log_weight, iteration);
-      } else {
-        list.push_back({log_weight, -1, name});
-        list_atoms.insert(list_atoms.end(), atom.begin(), atom.end());
-      }
-    }
-  }
+  return out;
 }
 
-// Slices lie below min(w, ζ) rather than below w (Kalli, Griffin & Walker 2011, with this choice of ξ): a row of a heavy cluster
-// looks at every atom of weight ζ or more, and moves in proportion to weight times density. ζ = y/b is a multiple of the scale of
-// the jumps, given before any label is drawn.
 Swept Shard::sweep(const Weights& weights, std::uint64_t iteration) {
-  const int n = rows(), k = weights.clusters, width = statistics_->atom_size();
-  const double log_cut = std::log(kCut) - weights.log_rate;
+  const int k = static_cast<int>(weights.anchor.size());
+  std::int64_t all_rows = 0;
+  for (const std::int64_t size : weights.size) all_rows += size;
+  Seats seats(*likelihood_, *statistics_, weights.anchor, weights.size, weights.log_weight, weights.atoms, weights.log_alone,
+              first_free_word(all_rows));
+  const Address words(seed_, iteration, kAnchor), choices(seed_, iteration, kChoice);
   Swept out;
-  log_slice_.resize(n);
-  const Address slices(seed_, iteration, kSlice), choices(seed_, iteration, kChoice);
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < rows(); ++i) {
     if (label_[i] >= k) throw std::invalid_argument("a label is beyond the clusters");
-    log_slice_[i] =
-        std::min(weights.log_weight[label_[i]], log_cut) + std::log(slices.open(static_cast<std::uint64_t>(first_row_ + i)));
-  }
-  std::vector<Candidate> list;
-  for (int c = 0; c < k; ++c) list.push_back({weights.log_weight[c], c, -1});
-  std::vector<double> loose(weights.atoms, weights.atoms + static_cast<std::size_t>(k) * width);
-  draw_jumps(weights, iteration, list, loose, out);
-
-  // Heaviest first: a row looks at atoms until they fall below its slice.
-  const int count = static_cast<int>(list.size());
-  std::vector<int> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return list[a].log_weight > list[b].log_weight; });
-  std::vector<double> ceiling(count), excess(count), sorted(static_cast<std::size_t>(count) * width);
-  for (int j = 0; j < count; ++j) {
-    ceiling[j] = std::min(list[order[j]].log_weight, log_cut);
-    excess[j] = std::max(list[order[j]].log_weight - log_cut, 0.0);
-    std::copy_n(loose.begin() + static_cast<std::ptrdiff_t>(order[j]) * width, width,
-                sorted.begin() + static_cast<std::ptrdiff_t>(j) * width);
-  }
-  AtomPanel panel(*likelihood_, *statistics_);
-  panel.load(sorted.data(), excess.data(), count);
-  std::vector<int> position(k);
-  for (int j = 0; j < count; ++j)
-    if (order[j] < k) position[order[j]] = j;
-
-  std::unordered_map<int, std::size_t> newcomer;  // of a row to which at least one deep jump was offered
-  for (std::size_t j = 0; j < low_.size(); ++j)
-    if (low_[j].name >= 0) newcomer.emplace(low_[j].row, j);
-  std::unordered_map<std::int64_t, int> slot;
-  const auto label_of = [&](std::int64_t name) {
-    const int at = slot.try_emplace(name, static_cast<int>(slot.size())).first->second;
-    if (at == static_cast<int>(out.new_names.size())) out.new_names.push_back(name);
-    return static_cast<std::int32_t>(k + at);
-  };
-  AlignedVector<double> p(padded(count + 8));
-  std::vector<std::int32_t> chosen(n);
-  const int always =
-      static_cast<int>(std::partition_point(ceiling.begin(), ceiling.end(), [&](double c) { return c >= log_cut; }) - ceiling.begin());
-  for (int i = 0; i < n; ++i) {
-    int above = always;
-    while (above < count && ceiling[above] > log_slice_[i]) ++above;
-    panel.log_densities(i, above, position[label_[i]], kFarBelow, p.data());
-    double top = -kInf, total = 0.0;
-    for (int j = 0; j < above; ++j) top = std::max(top, p[j]);
-    const auto met = newcomer.empty() ? newcomer.end() : newcomer.find(i);
-    const double fresh = met == newcomer.end() ? -kInf : low_[met->second].log_total;
-    top = std::max(top, fresh);
-    chosen[i] = label_[i];
-    if (top == -kInf) continue;
-    for (int j = 0; j < above; ++j) total += p[j] = p[j] > top - kFarBelow ? std::exp(p[j] - top) : 0.0;
-    const double mass = total + (fresh == -kInf ? 0.0 : std::exp(fresh - top));
-    double left = choices.open(static_cast<std::uint64_t>(first_row_ + i)) * mass;
-    if (left > total) {
-      chosen[i] = label_of(low_[met->second].name);
-      continue;
+    const auto row = static_cast<std::uint64_t>(first_row_ + i);
+    int to = seats.choose(i, words.word(row), label_[i], choices.open(row));
+    if (to == Seats::kAlone) {
+      to = k + static_cast<int>(out.founders.size());
+      out.founders.push_back(first_row_ + i);
     }
-    int last = -1;
-    for (int j = 0; j < above; ++j) {
-      if (p[j] <= 0.0) continue;
-      last = j;
-      if ((left -= p[j]) <= 0.0) break;
-    }
-    const Candidate& taken = list[order[last]];
-    chosen[i] = taken.cluster >= 0 ? taken.cluster : label_of(taken.name);
+    out.moved += to != label_[i];
+    label_[i] = to;
   }
-  for (int i = 0; i < n; ++i) out.moved += chosen[i] != label_[i];
-  label_.swap(chosen);
   side_.clear();
-  out.sets = tally(k + static_cast<int>(out.new_names.size()));
+  out.sets = tally(k + static_cast<int>(out.founders.size()));
   return out;
 }
 

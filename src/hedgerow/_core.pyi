@@ -285,8 +285,8 @@ class Measure:
 
     def log_front(self) -> float: ...
 
-    def log_weights(self, sizes: NDArray[numpy.int64], seed: int) -> tuple[Any, ...]:
-        """Draws of the log weights of occupied atoms given u, and log(u + tau)."""
+    def log_weights(self, sizes: NDArray[numpy.int64], seed: int) -> NDArray[numpy.float64]:
+        """Draws of the log weights of occupied atoms given u."""
 
     def update(self, sizes: NDArray[numpy.int64], seed: int, u: bool = True, hyper: bool = True) -> None: ...
 
@@ -351,7 +351,10 @@ class Shard:
     def fit(self, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], log_size: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
         """How much better each row fits these clusters than it would a new one."""
 
-    def sweep(self, log_weight: NDArray[numpy.float64], atoms: NDArray[numpy.float64], alpha: float, sigma: float, log_rate: float, iteration: int) -> dict[str, Any]:
+    def anchors(self, clusters: int, all_rows: int, iteration: int) -> NDArray[numpy.uint64]:
+        """The word of each cluster's anchor among these rows."""
+
+    def sweep(self, anchor: NDArray[numpy.uint64], sizes: NDArray[numpy.int64], log_weight: NDArray[numpy.float64], atoms: NDArray[numpy.float64], log_alone: float, iteration: int) -> dict[str, Any]:
         """One conditional update of all labels."""
 
     def halve(self, role: NDArray[numpy.int32], side: NDArray[numpy.int32], act: NDArray[numpy.int32], even: NDArray[numpy.int32], anchor: NDArray[numpy.int64], log_share: NDArray[numpy.float64], numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], iteration: int, scan: int) -> dict[str, Any]:

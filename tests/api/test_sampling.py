@@ -357,13 +357,13 @@ def test_what_comes_out_can_be_pickled(model, X) -> None:
     assert_same(post, pickle.loads(pickle.dumps(post)))
 
 
-@pytest.mark.parametrize("prior", [hr.DP(1e9), hr.NGG(1.0, 0.99, 1.0)], ids=repr)
-def test_slice_refuses_what_it_could_never_draw_at_once(prior) -> None:
-    X = np.random.default_rng(0).standard_normal((30, 2))
-    start = time.process_time()
-    with pytest.raises(RuntimeError, match="more than twenty million jumps"):
-        draw(hr.Mixture(prior, hr.GaussianWishart()), X, kernel=hr.Slice(), chains=1)
-    assert time.process_time() - start < 5
+@pytest.mark.parametrize("prior", [hr.DP(1e9), hr.NGG(1.0, 0.99, 1.0), hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3))], ids=repr)
+def test_slice_needs_no_jumps_without_rows(prior) -> None:
+    """Above the lowest slice there are millions of them when alpha is large or sigma comes near 1."""
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    post = draw(hr.Mixture(prior, hr.GaussianWishart()), X, kernel=hr.Slice(), chains=1, draws=15_000)
+    assert np.isfinite(post.log_joint).all()
+    assert post.sample_stats["atoms"].max() <= 6
 
 
 def test_the_posterior_keeps_its_own_rows(model, X) -> None:

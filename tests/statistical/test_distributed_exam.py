@@ -6,7 +6,7 @@ The sweep and the two kinds of proposals also sit it apart, so that none can hid
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 from hedgerow.distributed import Conditional
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.crew import LocalCrew
-from hedgerow.distributed.held import Names
+from hedgerow.distributed.held import Names, Sweep
 from hedgerow.distributed.sampler import open_chain
 from hedgerow.distributed.scouts import by_shard, choose_rows
 from hedgerow.distributed.sources import read_sources
@@ -42,6 +42,9 @@ PRIORS: dict[str, Prior] = {
     "NIG": NIG(0.5, 0.8),
     "Stable": Stable(1.3, 0.45),
     "PitmanYor": PitmanYor(0.6, 0.3),
+    "NGG, sigma sampled": NGG(Gamma(1, 1), Beta(1, 3)),
+    "Stable, sigma sampled": Stable(Gamma(2, 2), Beta(3, 3)),
+    "PitmanYor, sigma sampled": PitmanYor(Gamma(2, 2), Beta(2, 3)),
 }
 
 
@@ -104,7 +107,7 @@ def stand_still(chain: Coordinator, X: Any) -> None:
 
 
 def cases() -> Iterator[Any]:
-    core = {"DP", "NGG"}, {"GaussianWishart", "Multinomial"}
+    core = {"DP", "NGG", "NGG, sigma sampled"}, {"GaussianWishart", "Multinomial"}
     for prior in PRIORS:
         for likelihood in LIKELIHOODS:
             rest = prior not in core[0] or likelihood not in core[1]
@@ -139,13 +142,6 @@ def test_parts(examinee: Sharded, u: float | None) -> None:
     check_kernel(examinee, Mixture(PRIORS["NGG"], family), X, u=u, **BUDGET).raise_if_failed()
 
 
-@pytest.mark.slow
-def test_sampled_sigma() -> None:
-    """σ kept from the far end, where a slice sampler would have to draw millions of jumps."""
-    family, X = LIKELIHOODS["GaussianWishart"]
-    check_kernel(Sharded(Conditional(pairs=3, visits=2)), Mixture(NGG(Gamma(2, 2), Beta(2, 8)), family), X, **BUDGET).raise_if_failed()
-
-
 def test_a_planted_error_is_caught() -> None:
     """Proposals accepted without the probability of their sides fail."""
 
@@ -165,4 +161,23 @@ def test_a_planted_error_is_caught() -> None:
 
     family, X = LIKELIHOODS["GaussianWishart"]
     report = check_kernel(Careless(Conditional(pairs=4, visits=0)), Mixture(PRIORS["NGG"], family), X, **BUDGET)
+    assert not report.passed
+
+
+def heavier(command: Sweep) -> Sweep:
+    """A cluster of one's own weighs twice what it should."""
+    return replace(command, log_alone=command.log_alone + np.log(2))
+
+
+def adrift(command: Sweep) -> Sweep:
+    """No cluster waits for its anchor: rows look at all of them, whoever comes first."""
+    return replace(command, anchor=np.argsort(np.argsort(command.anchor)).astype(np.uint64))
+
+
+@pytest.mark.parametrize("error", [heavier, adrift])
+def test_planted_errors_of_the_sweep_are_caught(error: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    obey = Sweep.apply
+    monkeypatch.setattr(Sweep, "apply", lambda command, held: obey(error(command), held))
+    family, X = LIKELIHOODS["GaussianWishart"]
+    report = check_kernel(Sharded(Conditional(pairs=0, visits=0)), Mixture(PRIORS["NGG"], family), X, **BUDGET)
     assert not report.passed

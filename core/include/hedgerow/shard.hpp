@@ -40,18 +40,19 @@ struct Packed {
   std::vector<double> numbers;
 };
 
-// What a sweep needs: weights and atoms of the K clusters, and the law of the jumps that no row sits on.
+// What a sweep needs of the K clusters of all shards; see src/seats.hpp.
 struct Weights {
-  int clusters;
+  std::vector<std::uint64_t> anchor;  // the least of what the shards have answered
+  std::vector<std::int64_t> size;     // rows of all shards
   const double* log_weight;
   const double* atoms;
-  double alpha, sigma, log_rate;  // intensity α/Γ(1−σ) w^(−1−σ) e^(−bw), log_rate = log b
+  double log_alone;  // log κ(1, u)
 };
 
 struct Swept {
-  Packed sets;                          // clusters 0..K-1, then the new ones
-  std::vector<std::int64_t> new_names;  // which jump each new cluster sits on; the same on every shard
-  std::int64_t moved = 0, jumps = 0;
+  Packed sets;                         // clusters 0..K-1, then the new ones
+  std::vector<std::int64_t> founders;  // the global row that each new cluster consists of
+  std::int64_t moved = 0;
 };
 
 // Split and merge proposals, at most one for any cluster.
@@ -84,7 +85,9 @@ class Shard {
   Packed begin(const Packed& clusters, const std::vector<double>& log_size);
   // How well each row fits these clusters: log Σ_c e^log_size[c] p(x | X_c), over what it would be on its own.
   std::vector<double> fit(const Packed& clusters, const std::vector<double>& log_size) const;
-  // One conditional update of all labels (slice sampling, see kernels/slice.hpp).
+  // The first step of a sweep: by cluster, the word of the anchor that this shard would give it.
+  std::vector<std::uint64_t> anchors(int k, std::int64_t all_rows, std::uint64_t iteration) const;
+  // One conditional update of all labels.
   Swept sweep(const Weights& weights, std::uint64_t iteration);
   Halved halve(const Proposals& proposals, std::uint64_t iteration, std::uint64_t pass);
   // Row labels c become first[c], or second[c] where the row was put on side 1 of a proposal that was remembered.
@@ -93,20 +96,6 @@ class Shard {
   void put(const std::vector<std::int32_t>& at, const std::vector<std::int32_t>& labels);
 
  private:
-  struct Newcomer {
-    double log_total;
-    std::int64_t name;
-    int row;
-  };
-  // An atom that rows may choose: a cluster's, or that of a jump without rows.
-  struct Candidate {
-    double log_weight;
-    int cluster;  // −1 for a jump
-    std::int64_t name;
-  };
-  void draw_jumps(const Weights& weights, std::uint64_t iteration, std::vector<Candidate>& list, std::vector<double>& list_atoms,
-                  Swept& out);
-  void offer(const double* atom, std::int64_t name, double log_weight, std::uint64_t iteration);
   Packed pack(int k, const std::vector<std::int64_t>& count);
 
   std::shared_ptr<const Likelihood> likelihood_;
@@ -115,8 +104,6 @@ class Shard {
   std::unique_ptr<Statistics> statistics_;
   std::vector<std::int32_t> label_;
   std::vector<char> side_;  // empty, or the side of every row
-  std::vector<double> log_slice_;
-  std::vector<Newcomer> low_;  // rows whose slice lies low enough for jumps that no row sits on, lowest first
 };
 
 // Marginal Gibbs sampling of a few rows whose clusters have many more: all rows of `likelihood`, in order, given statistics and

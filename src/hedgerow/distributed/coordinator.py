@@ -1,9 +1,8 @@
 """Coordinator: the state of a distributed chain but for its labels, and one iteration of it.
 
-An iteration is a sweep, visits to a few rows, split and merge proposals, and an update of u and the hyper-parameters. The sweep is
-slice sampling (Griffin & Walker 2011; Favaro & Teh 2013): weights and atoms are drawn here, shards assign rows and answer with
-statistics. Visits are marginal Gibbs sampling of rows drawn at random, done here: they found clusters, which atoms from the base
-measure hardly ever do. Proposals follow Jain & Neal (2004) with a launch state that passes over the shards refine and a last scan
+An iteration is a sweep, visits to a few rows, split and merge proposals, and an update of u and the hyper-parameters. In the sweep
+weights and atoms of the clusters are drawn here, shards assign rows and answer with statistics. Visits are marginal Gibbs sampling of
+rows drawn at random, done here one after the other, so that a cluster founded by one row can take in the next. Proposals follow Jain & Neal (2004) with a launch state that passes over the shards refine and a last scan
 in which rows take sides independently given the launch. See docs/explanation/distributed.md for why that is exact.
 """
 
@@ -19,7 +18,7 @@ from scipy.special import gammaln
 
 from hedgerow import _core
 from hedgerow.distributed.crew import Crew
-from hedgerow.distributed.held import Command, Halve, Names, Place, Sweep, Tell
+from hedgerow.distributed.held import Anchor, Command, Halve, Names, Place, Sweep, Tell
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Pair, Scouts, by_shard, choose_rows, stack
 from hedgerow.mixture import Mixture
@@ -134,28 +133,26 @@ class Coordinator:
 
     def _sweep(self, iteration: int) -> tuple[LongArray, list[IntArray], IntArray, Any]:
         """All labels given weights and atoms. Returns the rows to be visited: global and local numbers, labels and copies."""
-        log_weight, log_rate = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
-        atoms = self._ledger.draw_atoms(self._word(iteration, _ATOMS))
-        values = self.values()
         visits = self._options.visits_of(self._n)
         plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITED]), self._first)
         strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
+        anchors = self.crew.ask(self._each(lambda names, _: Anchor(names, self.n_clusters, self._n, iteration)))
         command = {
-            "log_weight": log_weight,
-            "atoms": atoms,
-            "alpha": values["alpha"],
-            "sigma": values["sigma"],
-            "log_rate": float(log_rate),
+            "anchor": np.minimum.reduce([answer["anchor"] for answer in anchors]),
+            "sizes": self.sizes,
+            "log_weight": self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS)),
+            "atoms": self._ledger.draw_atoms(self._word(iteration, _ATOMS)),
+            "log_alone": float(self.measure.log_kappa(np.ones(1, np.int64))[0]),
             "iteration": iteration,
             "seed": self._seed,
         }
-        answers = self.crew.ask(self._each(lambda names, i: Sweep(names, **command, visited=plain[i], strangers=strange[i])))
+        answers = self.crew.ask([Sweep(**command, visited=rows, strangers=s) for rows, s in zip(plain, strange, strict=True)])
         self._gather(answers, self.n_clusters)
         assert self._names is not None
         named = list(zip(self._names, answers, strict=True))
         self._scout_labels = np.concatenate([names.first[answer["scouts"]] for names, answer in named])
         self.stats["moved"] = float(sum(answer["moved"] for answer in answers))
-        self.stats["jumps"] = float(max(answer["jumps"] for answer in answers))
+        self.stats["founded"] = float(sum(len(answer["founders"]) for answer in answers))
         labels = np.concatenate([names.first[answer["visited"]] for names, answer in named])
         local = [answer["rows"] for answer in answers]
         rows = np.concatenate([part + first for part, first in zip(local, self._first, strict=True)])
@@ -163,15 +160,12 @@ class Coordinator:
 
     def _gather(self, answers: Sequence[dict[str, Any]], known: int) -> None:
         """Clusters `known` and new ones from what the shards say, those left empty dropped, in an order that no crew changes."""
-        fresh = sorted({name for answer in answers for name in answer.get("new_names", np.zeros(0, np.int64)).tolist()})
-        place = {name: known + i for i, name in enumerate(fresh)}
-        targets = []
-        sizes = np.zeros(known + len(fresh), np.int64)
-        for answer in answers:
-            names = answer.get("new_names", np.zeros(0, np.int64)).tolist()
-            target = np.array([*range(known), *(place[name] for name in names)], np.int64)
-            np.add.at(sizes, target, answer["count"])
-            targets.append(target)
+        fresh = [len(answer.get("founders", ())) for answer in answers]
+        starts = known + np.cumsum([0, *fresh])
+        targets = [np.r_[:known, start : start + count] for start, count in zip(starts, fresh, strict=False)]
+        sizes = np.zeros(starts[-1], np.int64)
+        for answer, target in zip(answers, targets, strict=True):
+            sizes[target] += answer["count"]
         compact = _compact(sizes)
         self.sizes = sizes[sizes > 0]
         self._ledger.reset(len(self.sizes))

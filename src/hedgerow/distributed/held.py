@@ -24,6 +24,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Likelihood
 
 __all__ = [
+    "Anchor",
     "Answer",
     "Bind",
     "Command",
@@ -174,15 +175,29 @@ class Place(Command):
 
 
 @dataclass(frozen=True, eq=False)
+class Anchor(Command):
+    """The first step of a sweep: name a row of each cluster that will stay."""
+
+    names: Names | None
+    clusters: int
+    all_rows: int
+    iteration: int
+
+    def apply(self, held: Held) -> dict[str, Any]:
+        """Answers with the random word of each cluster's first row here."""
+        held.rename(self.names)
+        return {"anchor": held.core.anchors(self.clusters, self.all_rows, self.iteration)}
+
+
+@dataclass(frozen=True, eq=False)
 class Sweep(Command):
     """One conditional update of all labels."""
 
-    names: Names | None
+    anchor: npt.NDArray[np.uint64]
+    sizes: LongArray
     log_weight: FloatArray
     atoms: FloatArray
-    alpha: float
-    sigma: float
-    log_rate: float
+    log_alone: float
     iteration: int
     visited: IntArray
     strangers: int
@@ -190,8 +205,8 @@ class Sweep(Command):
 
     def apply(self, held: Held) -> dict[str, Any]:
         """Answers with counts, packed statistics, new clusters, labels of the scouts, and copies and labels of the rows visited."""
-        held.rename(self.names)
-        answer: dict[str, Any] = held.core.sweep(self.log_weight, self.atoms, self.alpha, self.sigma, self.log_rate, self.iteration)
+        parts = (self.anchor, self.sizes, self.log_weight, self.atoms, self.log_alone)
+        answer: dict[str, Any] = held.core.sweep(*parts, self.iteration)
         labels = held.core.labels()
         rng = np.random.default_rng([self.seed, self.iteration, _STRANGERS, held.source.number])
         strange = rng.choice(held.strangers, min(self.strangers, len(held.strangers)), replace=False, shuffle=False)

@@ -1,9 +1,10 @@
-// Conditional slice sampling (Griffin & Walker 2011; Favaro & Teh 2013): weights and atoms of the measure made explicit.
+// The conditional sampler: weights and atoms of the measure made explicit for the clusters there are.
 //
-// Given (Π, u) the measure has a known law: occupied atoms with weights Gamma(|c|−σ, u+τ) and, apart from them, a Poisson
-// process of jumps with intensity e^(−uw)ρ(dw). Slice variables s_i < w_(c_i) make only jumps above min s_i matter, so finitely
-// many are drawn, by adaptive thinning; then every row picks an atom among those with weight above its slice. The measure and
-// the slices are dropped again, which leaves a kernel on partitions that needs nothing kept between iterations.
+// Given (Π, u) the measure has a known law: occupied atoms with weights Gamma(|c|−σ, u+τ) and, apart from them, a Poisson process of
+// jumps. Slice samplers (Griffin & Walker 2011; Favaro & Teh 2013) draw the jumps above random levels, of which there are millions
+// when σ is near 1. Here rows choose among the occupied atoms, and what a jump without rows could give a row is integrated out:
+// κ(1, u) p(x) for a cluster of its own. src/seats.hpp says who may choose what, so that this is exact. The measure is dropped
+// again, which leaves a kernel on partitions that needs nothing kept between iterations.
 #pragma once
 
 #include "hedgerow/kernel.hpp"
@@ -20,12 +21,7 @@ class Slice final : public Kernel {
   }
 
  private:
-  double next_jump(State& state, double log_rate, double log_t) const;
-  void offer(State& state, int id, double log_weight, const double* atom);
-
   double atoms_count_ = 0.0, moved_ = 0.0;
-  std::vector<double> log_slice_, log_total_;
-  std::vector<int> by_slice_, chosen_;
 };
 
 }  // namespace hedgerow
