@@ -49,11 +49,10 @@ VARIANTS: dict[str, Kernel] = {
 
 
 def sits(kernel: Kernel, prior: Prior, likelihood: Likelihood) -> bool:
-    """Whether there is such a chain: `Slice` draws atoms of one measure, and with σ free there may be too many of them."""
+    """Whether there is such a chain: `Slice` draws atoms, of one measure."""
     if not isinstance(kernel, hr.Slice):
         return True
-    grouped = isinstance(prior, hr.MixedNRM)
-    return not (grouped or isinstance(likelihood, hr.Custom) or "sigma" in prior.laws())
+    return not (isinstance(prior, hr.MixedNRM) or isinstance(likelihood, hr.Custom))
 
 
 def _sums(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
