@@ -2,8 +2,9 @@
 
 An iteration is a sweep, visits to a few rows, split and merge proposals, and an update of u and the hyper-parameters. In the sweep
 weights and atoms of the clusters are drawn here, shards assign rows and answer with statistics. Visits are marginal Gibbs sampling of
-rows drawn at random, done here one after the other, so that a cluster founded by one row can take in the next. Proposals follow Jain & Neal (2004) with a launch state that passes over the shards refine and a last scan
-in which rows take sides independently given the launch. See docs/explanation/distributed.md for why that is exact.
+rows drawn at random, done here one after the other, so that a cluster founded by one row can take in the next. Proposals follow Jain &
+Neal (2004) with a launch state that passes over the shards refine and a last scan in which rows take sides independently given the
+launch. See docs/explanation/distributed.md for why that is exact.
 """
 
 from __future__ import annotations
