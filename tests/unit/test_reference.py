@@ -119,12 +119,6 @@ def test_conditionals_are_slices_of_the_joint() -> None:
     differences(found, law + prior.log_joint_u(sizes, u, alpha, s, tau))
     found = [prior.tau_log_density(x, sizes, u, alpha, sigma, 2.0, 3.0) for x in v]
     differences(found, 2 * v - 3 * np.exp(v) + prior.log_joint_u(sizes, u, alpha, sigma, np.exp(v)))
-    found = [prior.dp_alpha_log_density(x, sizes, 2.0, 3.0) for x in v]
-    differences(found, 2 * v - 3 * np.exp(v) + prior.log_dp_partition(sizes, np.exp(v)))
-    found = [prior.py_theta_log_density(x, sizes, sigma, 2.0, 3.0) for x in v]
-    differences(found, 2 * v - 3 * np.exp(v) + prior.log_py_partition(sizes, np.exp(v), sigma))
-    found = [prior.py_sigma_log_density(x, sizes, 1.1, 2.0, 3.0) for x in v]
-    differences(found, law + prior.log_py_partition(sizes, 1.1, s))
 
 
 # ---- mixed measures ----

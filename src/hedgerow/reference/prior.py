@@ -23,7 +23,6 @@ from scipy.special import exprel, gammaln
 
 __all__ = [
     "alpha_conditional",
-    "dp_alpha_log_density",
     "log_dp_partition",
     "log_joint_at_log",
     "log_joint_u",
@@ -34,8 +33,6 @@ __all__ = [
     "log_py_partition",
     "psi",
     "psi_at_log",
-    "py_sigma_log_density",
-    "py_theta_log_density",
     "sigma_log_density",
     "tau_log_density",
     "u_log_density",
@@ -161,22 +158,6 @@ def tau_log_density(log_tau: float, sizes: ArrayLike, u: float, alpha: float, si
     """Log density of log τ given Π and u under a Gamma(a, rate b) law, up to a constant (A14 suppl. eq.
     66)."""
     return _gamma_law(log_tau, a, b) + float(log_joint_u(sizes, u, alpha, sigma, np.exp(log_tau)))
-
-
-def dp_alpha_log_density(log_alpha: float, sizes: ArrayLike, a: float, b: float) -> float:
-    """Log density of log α given Π for the Dirichlet process, u integrated out, under a Gamma(a, rate b)
-    law."""
-    return _gamma_law(log_alpha, a, b) + float(log_dp_partition(sizes, np.exp(log_alpha)))
-
-
-def py_theta_log_density(log_theta: float, sizes: ArrayLike, sigma: float, a: float, b: float) -> float:
-    """Log density of log θ given Π for Pitman-Yor under a Gamma(a, rate b) law."""
-    return _gamma_law(log_theta, a, b) + float(log_py_partition(sizes, np.exp(log_theta), sigma))
-
-
-def py_sigma_log_density(logit: float, sizes: ArrayLike, theta: float, a: float, b: float) -> float:
-    """Log density of logit σ given Π for Pitman-Yor under a Beta(a, b) law."""
-    return _beta_law(logit, a, b) + float(log_py_partition(sizes, theta, 1 / (1 + np.exp(-logit))))
 
 
 def _gamma_law(log_x: float, a: float, b: float) -> float:

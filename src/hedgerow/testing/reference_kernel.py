@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from hedgerow.priors import Prior
+from hedgerow.priors import Law, Prior
 from hedgerow.reference import gibbs
 from hedgerow.reference import prior as law_of
 from hedgerow.testing.driving import KernelDraws, Labels
@@ -85,12 +86,24 @@ class ReferenceGibbs:
         values = dict(values)
         for name, law in prior.laws().items():
             if prior.u_integrates:
-                density = lambda x, name=name, law=law: law.log_density(x) + prior.log_partition(sizes, **{**values, name: x})  # noqa: E731
-                update = gibbs.update_fraction if law.unit else gibbs.update_positive
-                values[name] = update(values[name], density, rng)
+                values[name] = self.move_integrated(name, law, prior, values, sizes, rng)
             else:
                 values[name] = self.move_measure(name, (law.a, law.b), prior.measure(values), sizes, u, rng)
         return values
+
+    def move_integrated(
+        self, name: str, law: Law, prior: Prior, values: Mapping[str, float], sizes: Sequence[int], rng: Generator
+    ) -> float:
+        """A hyper-parameter given the partition alone, on the log or the logit scale, whose Jacobian belongs to the density."""
+
+        def log_density(x: float) -> float:
+            return float(law.log_density(x) + prior.log_partition(sizes, **{**values, name: x}))
+
+        if law.unit:
+            return gibbs.update_fraction(
+                values[name], lambda v: log_density(1 / (1 + math.exp(-v))) - 2 * float(np.logaddexp(0, v)) + v, rng
+            )
+        return gibbs.update_positive(values[name], lambda v: log_density(math.exp(v)) + v, rng)
 
     def move_measure(
         self,
