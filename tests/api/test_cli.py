@@ -17,7 +17,7 @@ import pytest
 from scipy import io, sparse
 
 from hedgerow import data
-from hedgerow.cli import look, main
+from hedgerow.cli import main, summary
 from hedgerow.posterior import load
 from hedgerow.summaries import cluster_table
 from hedgerow.trees import TreeStream
@@ -77,7 +77,7 @@ def test_demo_says_what_it_found_and_where_without_any_extra(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "13 clusters in 1,300 points." in done.stdout
     assert "adjusted Rand index" in done.stdout
-    assert {path.name for path in target.iterdir()} == {"report.html", "labels.csv", "run.hedge"}
+    assert {path.name for path in target.iterdir()} == {"report.html", "labels.csv", "run.hedge", ".lock"}
     for name in ("report.html", "labels.csv", "run.hedge"):
         assert str(target / name) in done.stdout
 
@@ -203,11 +203,11 @@ def test_words_fit_the_terminal(folder, capsys, monkeypatch):
 
 
 def test_many_clusters_are_not_all_told(capsys):
-    n = look.MOST_CLUSTERS + 3
+    n = summary.MOST_CLUSTERS + 3
     table = cluster_table(np.arange(n + 5.0)[:, None], [*range(n), 0, 0, 0, 0, 0], np.arange(n + 5)[None], names=["a, b"])
-    look._tell_clusters(table)
+    summary._tell_clusters(table)
     told = capsys.readouterr().out.splitlines()
-    assert len(told) == look.MOST_CLUSTERS + 3
+    assert len(told) == summary.MOST_CLUSTERS + 3
     assert told[2].split() == ["0", "6", "16%", "0.000", "a,", "b"]  # a name that cannot be told apart from two
     assert told[-1] == "and 3 smaller ones with 3 points together"
 
@@ -319,9 +319,12 @@ def test_help_version_and_no_command(capsys):
 
 
 def test_unwritable_place_is_exit_1(folder, capsys):
-    code, _, err = run(capsys, "report", folder / "run", "--out", folder / "no" / "such" / "page.html")
+    code, _, err = run(capsys, "report", folder / "run", "--out", "/proc/page.html")
     assert code == 1
-    assert "page.html: No such file or directory" in err
+    assert "/proc/page.html: No such file or directory" in err
+    code, _, err = run(capsys, "report", folder / "run", "--out", folder / "no" / "such" / "page.html")
+    assert code == 2
+    assert "out must lie in an existing folder" in err
 
 
 # streams

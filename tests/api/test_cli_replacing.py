@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -71,26 +74,79 @@ def test_a_fit_that_fails_before_it_draws_replaces_no_run(table, capsys, tmp_pat
     assert contents(tmp_path) == before
 
 
+KILLED = """
+import os, sys
+from hedgerow.cli import main
+from hedgerow.sampling import streaming
+real = streaming.write_manifest
+def once(*args):
+    if {begun}: real(*args)
+    os._exit(9)
+streaming.write_manifest = once
+main({arguments!r})
+"""
+
+
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_kill_while_a_run_is_replaced(table, capsys, tmp_path, monkeypatch, begun):
-    """The old run comes back where the new one has not begun; both ways the folder is as it should be."""
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_kill_while_a_run_is_replaced(table, capsys, tmp_path, begun, linked):
+    """The old run is there until the manifest of the new one is; both ways the folder is as it should be."""
     target = tmp_path / "run"
-    fit = ["fit", table, "--out", target, *SHORT]
+    if linked:
+        (tmp_path / "scratch").mkdir()
+        target.mkdir()
+        (target / "checkpoint").symlink_to(tmp_path / "scratch", target_is_directory=True)
+    fit = [str(word) for word in ("fit", table, "--out", target, *SHORT)]
     assert run(capsys, *fit, "--seed", "1")[0] == 0
     (target / "checkpoint" / "notes of mine.txt").write_text("keep")
     old = contents(target)
-    with monkeypatch.context() as change:
-        for name in ("_drop", "_put_back"):
-            change.setattr(f"hedgerow.cli.replacing.{name}", lambda folder: None)
-        if begun:
-            run(capsys, *fit, "--seed", "2", "--force")
-        else:
-            run(capsys, *fit, "--force", "--draws", "2000000000", "--chains", "2000000")
-    assert (target / ".replaced").is_dir()
+    script = KILLED.format(begun=begun, arguments=[*fit, "--seed", "2", "--force"])
+    assert subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL, timeout=120).returncode == 9
+    assert old.items() <= contents(target).items() or begun
     assert run(capsys, "resume", target, "--quiet")[0] == 0
-    assert not (target / ".replaced").exists()
     assert (target / "checkpoint" / "notes of mine.txt").read_text() == "keep"
     assert load(target / "run.hedge").run["seed"] == 1 + begun
+    kinds = [path.name.split("-")[0] for path in (target / "checkpoint").iterdir()]
+    assert (kinds.count("plan.hedge"), kinds.count("plan")) == (1 - begun, begun)  # what the other has left is swept
+    assert kinds.count("note") == 1
     if not begun:
         draws = {name: content for name, content in contents(target).items() if "draws" in name}
         assert draws == {name: content for name, content in old.items() if "draws" in name}
+
+
+def test_a_run_in_a_linked_checkpoint_is_replaced_where_it_is(table, capsys, tmp_path):
+    """The usual layout with a scratch disk: `checkpoint` leads to another place, before and after."""
+    scratch, target = tmp_path / "scratch", tmp_path / "run"
+    scratch.mkdir()
+    target.mkdir()
+    (scratch / "somebody's.txt").write_text("keep")
+    (target / "checkpoint").symlink_to(scratch, target_is_directory=True)
+    for seed in ("1", "2"):
+        assert run(capsys, "fit", table, "--out", target, *SHORT, "--seed", seed, "--force")[0] == 0
+    assert load(target / "run.hedge").run["seed"] == 2
+    assert os.readlink(target / "checkpoint") == str(scratch)
+    assert sum(path.name.startswith("plan") for path in scratch.iterdir()) == 1
+    assert (scratch / "somebody's.txt").read_text() == "keep"
+    assert run(capsys, "resume", target, "--draws", "30", "--quiet")[0] == 0
+    (target / "checkpoint").unlink()
+    (target / "checkpoint").symlink_to(tmp_path / "nowhere")
+    before = contents(target)
+    code, _, err = run(capsys, "fit", table, "--out", target, *SHORT, "--force")
+    assert (code, "checkpoint is a link and must lead to a folder" in err) == (2, True)
+    assert contents(target) == before
+
+
+def test_outputs_of_the_run_before_go_when_the_new_one_begins(table, capsys, tmp_path, monkeypatch):
+    """So that labels and report are never those of another run than run.hedge."""
+    fit = ["fit", table, "--out", tmp_path, *SHORT]
+    assert run(capsys, *fit)[0] == 0
+
+    def fail(*args, **settings):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as change:
+        change.setattr("hedgerow.posterior.storage.write_container", fail)
+        assert run(capsys, *fit, "--force")[0] == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"checkpoint", ".lock"}
+    assert run(capsys, "resume", tmp_path, "--quiet")[0] == 0
+    assert {"run.hedge", "labels.csv", "report.html"} <= {path.name for path in tmp_path.iterdir()}

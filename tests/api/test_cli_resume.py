@@ -15,8 +15,9 @@ import pytest
 import hedgerow as hr
 from hedgerow import sampling
 from hedgerow.cli import fit as fit_module
-from hedgerow.cli import keeping, main
+from hedgerow.cli import main
 from hedgerow.cli import resume as resume_module
+from hedgerow.cli.run_folder import RunFolder
 from hedgerow.data.container import write_container
 from hedgerow.sampling.lock import FolderLock
 
@@ -154,7 +155,7 @@ def test_notes_that_are_none_are_refused(tmp_path, content) -> None:
     rows = np.frombuffer(b"[1]", np.uint8)
     write_container(tmp_path / "checkpoint" / "fit.hedge", "fit", 1, content | {"rows": None}, {"rows": rows})
     with pytest.raises(hr.ParameterError, match="must hold the notes of a fit"):
-        keeping.read_record(tmp_path)
+        RunFolder(tmp_path).notes()
 
 
 def test_a_full_disk_says_what_to_do(table, tmp_path, capsys, monkeypatch) -> None:

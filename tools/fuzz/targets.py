@@ -25,9 +25,10 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 import hedgerow as hr
-from hedgerow.cli import keeping, main
+from hedgerow.cli import main
 from hedgerow.cli.model import choose_model
 from hedgerow.cli.reading import add_data_arguments, read_source
+from hedgerow.cli.run_folder import CHECKPOINT, RunFolder
 from hedgerow.data.container import read_container
 from hedgerow.sampling import Checkpoint
 from hedgerow.sampling.manifest import sha256_of
@@ -50,6 +51,7 @@ PARTS = np.column_stack([RNG.poisson(3, 20), RNG.integers(0, 3, (20, 2)), RNG.no
     float
 )
 TIMED = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3, 0.1), basis=[1, 2], decay=0.3), hr.GaussianDiagonal())
+NOTE = {"title": "t", "loss": "vi", "columns": ["a"], "rows": ["1", "2"]}
 SHORT: dict[str, Any] = {"draws": 3, "warmup": 3, "chains": 2, "seed": 0, "progress": False}
 
 
@@ -162,13 +164,12 @@ def _runs(place: Path) -> None:
         ("mixed", MIXED, PARTS, hr.cycle(hr.TreeGuidedPublished(G=1), hr.SplitMerge(scans=1))),
         ("subset", GAUSS, X, hr.mix(hr.Gibbs(subset=5), hr.TreeGuided(global_moves=1))),
     ):
-        hr.sample(model, data, kernel=kernel, **SHORT, checkpoint=Checkpoint(place / name / keeping.CHECKPOINT, every=0))
-        keeping.write_record(place / name, keeping.Record("t", "vi", ["a"], ["1", "2"]))
+        hr.sample(model, data, kernel=kernel, **SHORT, checkpoint=Checkpoint(place / name / CHECKPOINT, every=0, note=NOTE))
 
 
 def change_run(folder: Path, chance: random.Random) -> None:
     """Change one file of a run; mostly the manifest then vouches for it."""
-    place = folder / keeping.CHECKPOINT
+    place = folder / CHECKPOINT
     for lock in place.glob("lock"):
         lock.unlink()
     path = chance.choice(sorted(path for path in place.iterdir() if path.suffix == ".hedge"))
@@ -192,9 +193,9 @@ def _vouch(node: Any, name: str, digest: str) -> None:
 
 def _use_run(folder: Path) -> None:
     """As `resume` does, but for one iteration a chain: a plan may rightly ask for a year."""
-    keeping.read_record(folder)
-    keeping.unfinished(folder)
-    plan, begins, recorder = continue_folder(Checkpoint(folder / keeping.CHECKPOINT), None, None, None)
+    RunFolder(folder).notes()
+    RunFolder(folder).unfinished()
+    plan, begins, recorder = continue_folder(Checkpoint(folder / CHECKPOINT), None, None, None)
     with recorder:
         if recorder.filled().max() > 0:
             recorder.arrays()

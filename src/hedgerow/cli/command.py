@@ -6,16 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 
-from hedgerow.cli import completion, demo, fit, look, resume, segment, stream, tree
-from hedgerow.cli.output import Interrupted
+from hedgerow.cli import completion, demo, fit, predict, report, resume, segment, stream, summary, tree
+from hedgerow.cli.output import Interrupted, from_shell, open_streams
 from hedgerow.errors import MissingExtraError, ParameterError
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (demo, fit, resume, look, tree, stream, segment, completion)
+COMMANDS = (demo, fit, resume, summary, report, predict, tree, stream, segment, completion)
 """Modules with `add(subparsers)`, in the order of the help."""
+
+TEXTS = ("title", "columns", "drop", "id", "times", "array", "prior", "likelihood", "kernel")
+"""Options that are text and not the name of a file: what the shell sent is taken for UTF-8, whatever the locale."""
 
 EXAMPLES = """examples:
   hedgerow demo                                cluster a built-in data set
@@ -44,14 +48,19 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors of the house become one line on the error stream."""
+    open_streams()
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if not hasattr(arguments, "run"):
         parser.print_help(sys.stderr)
         return 2
+    for name in TEXTS:
+        if isinstance(given := getattr(arguments, name, None), str):
+            setattr(arguments, name, from_shell(given))
     try:
         arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (ParameterError, MissingExtraError) as error:
         return _fail(str(error), 2)
     except Interrupted as error:
@@ -59,15 +68,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("stopped; nothing was saved", 130)
     except BrokenPipeError:  # whoever read our output has gone (| head): that is no error of theirs
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except MemoryError:
         return _fail("out of memory: use fewer rows, columns or draws", 1)
     except OSError as error:
+        _drop_output()
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
     return 0
 
 
+def _drop_output() -> None:
+    """What is still to be written cannot be: the interpreter must not try again when it ends."""
+    with suppress(OSError, AttributeError, ValueError):
+        sys.stdout.flush()
+        return
+    with suppress(OSError, AttributeError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _fail(message: str, code: int) -> int:
-    print(f"hedgerow: {message}", file=sys.stderr)
+    with suppress(OSError):  # a closed pipe: the code must do
+        print(f"hedgerow: {message}", file=sys.stderr)
     return code

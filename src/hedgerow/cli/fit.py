@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hedgerow.cli.keeping import (
-    Record,
-    finish,
-    hold,
-    kept_whatever_happens,
-    read_every,
-    read_title,
-    unfinished,
-    write_record,
-)
+from hedgerow.cli.labels import SAFE_HELP
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
-from hedgerow.cli.output import LOSSES, RUN, add_command, make_folder, say
+from hedgerow.cli.output import LOSSES, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
-from hedgerow.cli.replacing import CHECKPOINT, replacing
-from hedgerow.errors import ParameterError
+from hedgerow.cli.run_folder import Notes, RunFolder, read_every
 from hedgerow.sampling import Checkpoint, sample
 
 __all__ = ["add"]
@@ -46,7 +37,7 @@ def add(commands: Any) -> None:
         run,
     )
     parser.add_argument("data", help="the file; in npz files the array X or the only one, or a SciPy sparse matrix")
-    parser.add_argument("--out", metavar="DIR", help="the run folder (default: the name of the file with -run)")
+    parser.add_argument("--out", metavar="DIR", type=path_argument, help="the run folder (default: the name of the file with -run)")
     parser.add_argument("--force", action="store_true", help="replace a run that is already in the folder")
     parser.add_argument("--title", help="title of the report (default: the name of the file)")
     add_data_arguments(parser)
@@ -63,6 +54,7 @@ def add(commands: Any) -> None:
     group.add_argument(
         "--checkpoint-every", type=float, metavar="SECONDS", help="how often states are kept (default: 10, less often in long runs)"
     )
+    group.add_argument("--safe-csv", action="store_true", help=SAFE_HELP)
     group.add_argument("--quiet", action="store_true", help="no progress bars")
 
 
@@ -70,18 +62,17 @@ def run(options: argparse.Namespace) -> None:
     """Read, guess, sample, write, tell."""
     source = read_source(options.data, options)
     stem = Path(options.data).name.partition(".")[0]
-    folder = make_folder(options.out or f"{stem}-run")
     every = read_every(options.checkpoint_every)
-    title = read_title(options.title, stem)
-    with hold(folder, "fit"):
-        _check_free(folder, force=options.force)
+    title = read_title(options.title, text_of(stem))
+    folder = RunFolder.make(options.out or f"{stem}-run")
+    with folder.hold("fit"):
+        folder.check_free(force=options.force)
         n, width = source.X.shape
         say(f"{options.data}: {n:,} rows, {width:,} columns.")
         model = choose_model(source, options.prior, options.likelihood)
         kernel = read_kernel(options.kernel)
-        record = Record(title, options.loss, source.names, source.rows)
-        with replacing(folder) as begun, kept_whatever_happens(folder):
-            write_record(folder, record)
+        notes = Notes(title, options.loss, source.names, source.rows, options.safe_csv)
+        with folder.drawing(anew=True) as begun:
             post = sample(
                 model,
                 source.X,
@@ -91,19 +82,6 @@ def run(options: argparse.Namespace) -> None:
                 **{name: getattr(options, name) for name in ("draws", "warmup", "chains", "thin", "seed")},
                 callbacks=[begun],
                 progress=False if options.quiet else None,
-                checkpoint=Checkpoint(folder / CHECKPOINT, every=every),
+                checkpoint=Checkpoint(folder.checkpoint, every=every, replace=True, note=asdict(notes)),
             )
-        finish(post, folder, record)
-
-
-def _check_free(folder: Path, *, force: bool) -> None:
-    """Refuse a folder with a run in it, saying what can be done instead."""
-    if force:
-        return
-    begun = unfinished(folder)
-    if begun is not None:
-        raise ParameterError(
-            f"--out {folder}: holds a run that is not done ({begun}). `hedgerow resume {folder}` goes on with it; --force begins anew."
-        )
-    if (folder / RUN).exists():
-        raise ParameterError(f"--out {folder}: must not hold a run already (--force replaces it).")
+        folder.finish(post, notes)

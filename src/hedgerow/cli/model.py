@@ -19,7 +19,7 @@ from hedgerow.likelihoods import Likelihood, likelihood_for
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 
-__all__ = ["add_model_arguments", "choose_model", "read_kernel"]
+__all__ = ["add_model_arguments", "choose_model", "read_kernel", "read_likelihood", "read_prior"]
 
 PRIORS, LAWS = ({cls.__name__: cls for cls in classes} for classes in (priors.PRIORS, priors.LAWS))
 LIKELIHOODS = {cls.__name__: cls for cls in likelihoods.LIKELIHOODS if cls.from_values}
@@ -37,13 +37,13 @@ def add_model_arguments(parser: Any) -> None:
 
 def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> Mixture:
     """The model asked for, what was left out guessed from the data; says what and why."""
-    law: Prior = default_prior() if prior is None else _read(prior, {**PRIORS, **LAWS}, Prior, "--prior")
+    law: Prior = default_prior() if prior is None else read_prior(prior)
     n = source.X.shape[0]
     said = "" if prior is not None else " (--prior changes it)"
     expects = "" if law.grouped else f", which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows"
     say(f"Prior: {law}{expects}{said}.")
     if likelihood is not None:
-        family: Likelihood = _read(likelihood, LIKELIHOODS, Likelihood, "--likelihood")
+        family: Likelihood = read_likelihood(likelihood)
         say(f"Likelihood: {likelihood.strip()}, what it leaves open taken from the data.")
     else:
         proposal = likelihood_for(source.X)
@@ -74,6 +74,18 @@ def _spreads(settled: Likelihood, before: Likelihood, names: Sequence[Any] | Non
             words = [name if isinstance(name, str) else f"column {name}" for name in columns]
             told += [f"{number:.3g} ({word})" for word, number in zip(words, np.sqrt(variances).tolist(), strict=True)]
     return told
+
+
+def read_prior(text: str) -> Prior:
+    """The prior asked for."""
+    prior: Prior = _read(text, {**PRIORS, **LAWS}, Prior, "--prior")
+    return prior
+
+
+def read_likelihood(text: str) -> Likelihood:
+    """The likelihood asked for; what it leaves open is still open."""
+    likelihood: Likelihood = _read(text, LIKELIHOODS, Likelihood, "--likelihood")
+    return likelihood
 
 
 def read_kernel(text: str | None) -> Kernel | None:

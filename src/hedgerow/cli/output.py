@@ -1,16 +1,17 @@
-"""What a run leaves behind: the run folder, and the words printed about it."""
+"""The words that the command line prints, and the streams that they go to."""
 
 from __future__ import annotations
 
 import argparse
-import csv
+import codecs
+import io
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -20,30 +21,24 @@ from hedgerow.posterior.reporting import findings
 from hedgerow.summaries.distances import Loss
 
 __all__ = [
-    "LABELS",
     "LOSSES",
-    "REPORT",
-    "RUN",
     "Interrupted",
     "add_command",
+    "answers",
+    "from_shell",
     "line_width",
-    "make_folder",
+    "open_streams",
+    "path_argument",
+    "read_title",
     "say",
-    "tell_files",
     "tell_findings",
-    "write_pages",
+    "text_of",
 ]
 
-RUN = "run.hedge"
-LABELS = "labels.csv"
-REPORT = "report.html"
 LOSSES = ("vi", "binder", "omari")
 WIDEST = 96
-FILES = {
-    REPORT: "everything about the clusters, to open in a browser",
-    LABELS: "the cluster of every row, and how sure that is",
-    RUN: "the draws, for hedgerow summary, report and predict",
-}
+SIGNS = {"±": "+-", "×": "x", "–": "-", "—": "-", "…": "...", "σ": "sigma", "α": "alpha"}
+"""Signs of our own words, for streams whose encoding has not got them."""
 
 
 class Interrupted(Exception):  # noqa: N818  not an error: the user asked for it
@@ -65,9 +60,73 @@ def add_command(
     return parser
 
 
+def path_argument(text: str) -> str:
+    """A path of the command line: an empty one is a variable that was never set, and must not mean something else."""
+    if not text:
+        raise argparse.ArgumentTypeError("must be a path; got an empty text")
+    return text
+
+
+def from_shell(text: str) -> str:
+    """An argument as text in UTF-8, though the locale has other ideas; left as it is where its bytes are none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        with suppress(UnicodeError):
+            return os.fsencode(text).decode()
+    return text
+
+
+def text_of(name: str) -> str:
+    """The name of a file, which may be any bytes, as text that can be written anywhere."""
+    return from_shell(name).encode("utf-8", "replace").decode()
+
+
+def read_title(title: str | None, other: str) -> str:
+    """The title asked for, or another; refused before the work if no file could hold it."""
+    if title is None:
+        return other
+    try:
+        title.encode()
+    except UnicodeEncodeError as error:
+        raise ParameterError(f"--title {title!r}: must be text in UTF-8. Got bytes that are none.") from error
+    return title
+
+
+def open_streams() -> None:
+    """Make sure that words can be printed whatever the streams are like: no letter that an encoding lacks ends a command.
+
+    Bytes of a file's name come out as they are, our own signs as others that every encoding has, and the rest as escapes. In
+    the place of a stream that is closed there is nothing: a file opened later must not take its number and get its words.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    codecs.register_error("hedgerow", _nearest)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="hedgerow")
+
+
+def _nearest(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letter, end = error.object[error.start], error.start + 1
+    if "\udc80" <= letter <= "\udcff":
+        return bytes([ord(letter) - 0xDC00]), end
+    return SIGNS.get(letter, letter.encode("ascii", "backslashreplace").decode()), end
+
+
+def answers(command: str) -> TextIO:
+    """Standard output, for a command whose answer goes there; refused where it is closed."""
+    if sys.stdout is None:
+        raise ParameterError(f"{command}: standard output must be open, for the answer goes there. Got one that is closed.")
+    return sys.stdout
+
+
 def line_width() -> int:
     """Characters of a line: those of the terminal, but no more than are read with ease; that many in a file too."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return WIDEST
     return max(40, min(WIDEST, shutil.get_terminal_size().columns - 1))
 
@@ -81,34 +140,6 @@ def say(text: str = "", indent: int = 2) -> None:
     print(textwrap.fill(text, line_width(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False))
 
 
-def make_folder(path: str) -> Path:
-    """The run folder, made if it is not there: refused before the work rather than after it."""
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"--out {path}: must name a folder. Got a file.")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise ParameterError(f"--out {path}: must name a folder that can be written to. Got one that cannot.")
-    return folder
-
-
-def write_pages(post: Posterior, folder: Path, *, title: str, loss: Loss = "vi", rows: Sequence[str] | None = None) -> None:
-    """Write the labels and the report beside the run."""
-    write_labels(post, folder / LABELS, loss, rows)
-    post.report(folder / REPORT, title=title, loss=loss, rows=rows)
-
-
-def write_labels(post: Posterior, path: Path, loss: Loss, rows: Sequence[str] | None) -> None:
-    """A table with a line for each row: its cluster, and the probability of being there rather than elsewhere."""
-    labels = post.point_estimate(loss).labels
-    sure = post.uncertainty(labels)
-    names = np.arange(post.n) if rows is None else rows
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["row", "cluster", "probability"])
-        writer.writerows((name, int(k), f"{p:.4f}") for name, k, p in zip(names, labels, sure.probability, strict=True))
-
-
 def tell_findings(post: Posterior, loss: Loss = "vi") -> None:
     """Say what was found and how sure that is."""
     lead, sentences = findings(post, post.point_estimate(loss))
@@ -117,11 +148,3 @@ def tell_findings(post: Posterior, loss: Loss = "vi") -> None:
         say(f"- {sentence.text}")
     if int(np.bincount(post.n_clusters.ravel()).argmax()) > post.point_estimate(loss).n_clusters:
         say("- Single draws often set a few rows apart; the clusters counted above are what the draws agree on.")
-
-
-def tell_files(folder: Path) -> None:
-    """Say where the files are."""
-    say("Files:")
-    width = max(len(str(folder / name)) for name in FILES)
-    for name, what in FILES.items():
-        print(f"  {folder / name!s:<{width}}  {what}")

@@ -18,7 +18,8 @@ from hedgerow.apps.video.joining import JoinSettings
 from hedgerow.apps.video.result import Segmentation
 from hedgerow.apps.video.run import segment
 from hedgerow.apps.video.supervoxels import SupervoxelSettings
-from hedgerow.cli.output import Interrupted, add_command, make_folder, say
+from hedgerow.cli.output import Interrupted, add_command, path_argument, say
+from hedgerow.cli.run_folder import make_folder, refuse_links
 from hedgerow.errors import ParameterError, need_extra
 
 __all__ = ["add"]
@@ -30,6 +31,7 @@ JOINS = "hierarchy.csv"
 PICTURES = "labels"
 USUAL = 200
 KINDS = ("mp4", "gif", "mkv", "mov", "avi", "webm", "none")
+NAMES = (SAVED, LABELS, TABLE, JOINS, PICTURES, *(f"overlay.{kind}" for kind in KINDS))
 
 EXAMPLES = """examples:
   hedgerow segment clip.mp4                              writes the folder clip-segments, 200 segments
@@ -54,7 +56,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("source", help="a video, a folder or zip file of pictures, or a folder that this command has written")
     parser.add_argument("--segments", metavar="N", help=f"how many, or 'all' for the finest cut (default: {USUAL})")
-    parser.add_argument("--out", metavar="DIR", help="the folder to write (default: the name of the clip with -segments)")
+    where = "the folder to write (default: the name of the clip with -segments)"
+    parser.add_argument("--out", metavar="DIR", type=path_argument, help=where)
     parser.add_argument("--force", action="store_true", help="replace a run that is already in the folder")
     group = parser.add_argument_group("what is written")
     group.add_argument("--overlay", choices=KINDS, default="mp4", help="the clip with segments drawn in, as (default: %(default)s)")
@@ -84,6 +87,7 @@ def run(options: argparse.Namespace) -> None:
         n = _fit_count(found, wanted, strict=options.segments is not None)
         home = before if before.is_dir() else before.parent
         folder = make_folder(options.out) if options.out else home
+        refuse_links(folder, NAMES)
         if folder.resolve() != home.resolve():
             _refuse_to_replace(folder, options.force)
             found.save(folder / SAVED)
@@ -93,6 +97,7 @@ def run(options: argparse.Namespace) -> None:
         need_extra("skimage.segmentation", "video")  # before the folder is made
         frames = open_frames(options.source)
         folder = make_folder(options.out or f"{Path(options.source).resolve().name.partition('.')[0]}-segments")
+        refuse_links(folder, NAMES)
         _refuse_to_replace(folder, options.force)
         found = segment(frames, progress=False if options.quiet else None, **_settings(options))
         found.save(folder / SAVED)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from hedgerow.data.container import FormatError
 from hedgerow.errors import ParameterError
@@ -25,22 +25,27 @@ __all__ = ["Note", "StateFile"]
 
 @dataclass(frozen=True)
 class Note:
-    """What the state has beside the trees: lines of input consumed since it began, and the keys that are columns."""
+    """What the state has beside the trees: lines of input consumed since it began, the keys that are columns, options of the start."""
 
     lines: int
     columns: list[str]
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 class StateFile:
     """One process at a time holds it open."""
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)
+        self._path = Path(os.path.realpath(path))
         self._before = self._path.with_name(f"{self._path.name}.before")
         self._new = self._path.with_name(f"{self._path.name}.new")
         self._saved: tuple[int, int] | None = None
         if not self._path.parent.is_dir():
             raise ParameterError(f"--state {path}: must lie in an existing folder.")
+        if self._new.is_symlink() or self._before.is_symlink():
+            raise ParameterError(
+                f"--state {path}: must have {self._new.name} and {self._before.name} to itself. One of them is a link."
+            )
         self._lock = FolderLock(self._path.parent, "stream", "state", name=f".{self._path.name}.lock", what="file")
 
     def __enter__(self) -> Self:
@@ -72,15 +77,15 @@ class StateFile:
             raise trouble
         return None
 
-    def save(self, stream: TreeStream, lines: int, columns: list[str]) -> bool:
+    def save(self, stream: TreeStream, note: Note) -> bool:
         """Make this the newest state; whether there was anything new to write."""
-        if self._saved == (lines, stream.n_seen):
+        if self._saved == (note.lines, stream.n_seen):
             return False
-        stream.save(self._new, {"lines": lines, "columns": columns})
+        stream.save(self._new, asdict(note))
         if self._path.exists():
             os.replace(self._path, self._before)
         os.replace(self._new, self._path)
-        self._saved = (lines, stream.n_seen)
+        self._saved = (note.lines, stream.n_seen)
         return True
 
 
@@ -88,7 +93,14 @@ def _read_note(stream: TreeStream, path: Path) -> Note:
     """A state that Python wrote has no note: then its rows are its lines."""
     lines = stream.note.get("lines", stream.n_seen)
     columns = stream.note.get("columns", [])
-    good = type(lines) is int and 0 <= lines < 1 << 62 and isinstance(columns, list) and all(isinstance(c, str) for c in columns)
+    options = stream.note.get("options", {})
+    good = (
+        isinstance(options, dict)
+        and type(lines) is int
+        and 0 <= lines < 1 << 62
+        and isinstance(columns, list)
+        and all(isinstance(c, str) for c in columns)
+    )
     if not good:
         raise FormatError(f"--state {path}: must say how many lines it has seen, and its columns. Got other things.")
-    return Note(lines, columns)
+    return Note(lines, columns, options)

@@ -16,16 +16,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TextIO
 
 import numpy as np
 
-from hedgerow.cli.model import add_model_arguments, choose_model
-from hedgerow.cli.output import Interrupted, add_command
-from hedgerow.cli.state_file import StateFile
+from hedgerow.cli.model import add_model_arguments, choose_model, read_likelihood, read_prior
+from hedgerow.cli.output import Interrupted, add_command, answers, path_argument
+from hedgerow.cli.state_file import Note, StateFile
 from hedgerow.data.files import Dataset
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.tables import feature_names
@@ -35,6 +35,8 @@ from hedgerow.trees import TreeStream
 __all__ = ["add"]
 
 SAVE_SECONDS = 60.0
+USUAL: dict[str, Any] = {"prior": None, "likelihood": None, "max_nodes": 100_000, "seed": 0}
+"""Options that a state has for good, with what they are if nobody says it."""
 LONGEST_LINE = 1 << 20
 
 EXAMPLES = """examples:
@@ -64,7 +66,12 @@ def add(commands: Any) -> None:
         EXAMPLES,
         run,
     )
-    parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there; save to it as rows come and at the end")
+    parser.add_argument(
+        "--state",
+        metavar="FILE",
+        type=path_argument,
+        help="go on from this file if it is there; save to it as rows come and at the end",
+    )
     parser.add_argument(
         "--save-every", type=float, metavar="SECONDS", default=SAVE_SECONDS, help="how often the state is saved (default: %(default)s)"
     )
@@ -76,8 +83,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--whole-batches", action="store_true", help="wait until a batch is full: the same input then gives the same answers"
     )
-    parser.add_argument("--max-nodes", type=int, metavar="N", default=100_000, help="bound of memory (default: %(default)s)")
-    parser.add_argument("--seed", type=int, metavar="N", default=0, help="decides the order within batches (default: %(default)s)")
+    parser.add_argument("--max-nodes", type=int, metavar="N", help=f"bound of memory (default: {USUAL['max_nodes']})")
+    parser.add_argument("--seed", type=int, metavar="N", help=f"decides the order within batches (default: {USUAL['seed']})")
     group = parser.add_argument_group("reading objects")
     group.add_argument("--columns", metavar="A,B,...", help="use these keys (default: all of the first object, sorted)")
     group.add_argument("--drop", metavar="A,B,...", help="leave these keys out")
@@ -93,10 +100,13 @@ def run(options: argparse.Namespace) -> None:
             raise ParameterError(f"--{name.replace('_', '-')} {getattr(options, name)}: must be {least} or more.")
     if options.replay and not options.state:
         raise ParameterError("--replay: must come with --state, which knows the lines seen.")
+    out = answers("stream")
+    if sys.stdin is None:
+        raise ParameterError("stream: standard input must be open, for the rows come from there. Got one that is closed.")
     with contextlib.ExitStack() as stack:
         state = stack.enter_context(StateFile(options.state)) if options.state else None
         stop = stack.enter_context(_stop_between_batches())
-        talk = _Talk(options, sys.stdout, state)
+        talk = _Talk(options, out, state)
         try:
             for lines in _batches(sys.stdin, options, talk, stop):
                 talk.answer(lines)
@@ -174,7 +184,7 @@ def _numbered(file: TextIO) -> Iterator[tuple[int, str]]:
     """Lines from 1 on. What no person writes in a line is cut off, so that a file without line ends does not fill the memory."""
     reconfigure = getattr(file, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="replace")  # bytes that are no text make one bad line, not the end
+        reconfigure(encoding="utf-8", errors="replace")  # JSON is UTF-8; bytes that are no text make one bad line, not the end
     number = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
@@ -189,6 +199,7 @@ class _Talk:
     def __init__(self, options: argparse.Namespace, out: TextIO, state: StateFile | None) -> None:
         self.options, self.out, self.state = options, out, state
         self.columns = _listed(options.columns)
+        self.chosen = {name: getattr(options, name) for name in USUAL}
         self.stream: TreeStream | None = None
         self.bad = 0
         self.lines = self.lines_before = 0
@@ -197,9 +208,8 @@ class _Talk:
         loaded = None if state is None else state.load()
         if loaded is None:
             return
-        if options.prior or options.likelihood:
-            raise ParameterError(f"--state {options.state}: has its model already; --prior and --likelihood cannot change it.")
         self.stream, note = loaded
+        self.chosen = _choices(options, note.options, self.stream)
         if self.columns and note.columns and self.columns != note.columns:
             raise ParameterError(f"--columns {options.columns}: must be those of the state, {', '.join(note.columns)}, or left out.")
         self.columns = note.columns or self.columns
@@ -239,7 +249,11 @@ class _Talk:
 
     def save(self) -> None:
         """Write the state, if one is kept and it has anything new in it."""
-        if self.state is not None and self.stream is not None and self.state.save(self.stream, self.lines, self.columns):
+        if (
+            self.state is not None
+            and self.stream is not None
+            and self.state.save(self.stream, Note(self.lines, self.columns, self.chosen))
+        ):
             self._tell_state()
             self.out.flush()
         self.saved = time.monotonic()
@@ -276,7 +290,8 @@ class _Talk:
             names = feature_names(X)
             source = Dataset(X, None if names is None else list(names))
             model = choose_model(source, self.options.prior, self.options.likelihood)
-        return TreeStream(model, max_nodes=self.options.max_nodes, remember=False, seed=self.options.seed)
+        seed, max_nodes = (USUAL[name] if self.chosen[name] is None else self.chosen[name] for name in ("seed", "max_nodes"))
+        return TreeStream(model, max_nodes=max_nodes, remember=False, seed=seed)
 
     def _parse(self, line: str) -> Any:
         """One line as a list of numbers, or as an object with the keys in use."""
@@ -321,9 +336,30 @@ class _Talk:
 
     def _write(self, told: dict[str, Any]) -> None:
         text = json.dumps(told, ensure_ascii=False)
-        if any("\ud800" <= letter <= "\udfff" for letter in text):  # half a letter, which JSON can say and a terminal cannot
+        try:
+            text.encode(getattr(self.out, "encoding", None) or "utf-8")
+        except UnicodeEncodeError:  # half a letter, or one that the stream has not got: JSON can say both
             text = json.dumps(told)
         self.out.write(text + "\n")
+
+
+def _choices(options: argparse.Namespace, before: dict[str, Any], stream: TreeStream) -> dict[str, Any]:
+    """What was asked for when the state began. A service is started again by the same command, so the same may be asked for again."""
+    readers: dict[str, Callable[[str], Any]] = {"prior": read_prior, "likelihood": read_likelihood}
+    chosen = {name: before.get(name) for name in USUAL}
+    for name in USUAL:
+        asked, known = getattr(options, name), chosen[name]
+        if asked is None or (name not in readers and not before):
+            continue
+        if name in readers:
+            asked, known = (text if text is None else readers[name](text) for text in (asked, known))
+            known = stream.model.prior if name == "prior" else known
+        elif known is None:
+            known = USUAL[name]
+        if asked != known:
+            shown = f"--{name.replace('_', '-')} {getattr(options, name)}"
+            raise ParameterError(f"{shown}: must be as when --state {options.state} began, or left out; a state has its model already.")
+    return chosen
 
 
 def _is_plain(entry: object) -> bool:

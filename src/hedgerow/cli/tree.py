@@ -6,13 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from hedgerow.cli.look import open_run, row_names
 from hedgerow.cli.model import add_model_arguments, choose_model
-from hedgerow.cli.output import RUN, add_command, say
+from hedgerow.cli.output import add_command, path_argument, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
+from hedgerow.cli.run_folder import RUN, RunFolder
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.mixture import Mixture
 from hedgerow.trees import Forest, bhc, ibhc
+from hedgerow.writing import check_target, whole_path, write_text
 
 __all__ = ["add"]
 
@@ -38,7 +39,8 @@ def add(commands: Any) -> None:
         run,
     )
     parser.add_argument("data", help="a data file, or a run folder, whose data and model are then used")
-    parser.add_argument("--out", metavar="FILE", default="tree.svg", help="png, svg, pdf, nwk or html (default: %(default)s)")
+    where = "png, svg, pdf, nwk or html (default: %(default)s)"
+    parser.add_argument("--out", metavar="FILE", type=path_argument, default="tree.svg", help=where)
     parser.add_argument("--greedy", action="store_true", help="join the best pair first; the time grows with the rows squared")
     parser.add_argument("--passes", type=int, metavar="N", default=5, help="passes over the rows if not greedy (default: %(default)s)")
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="decides the order of rows (default: %(default)s)")
@@ -55,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
         raise ParameterError(f"--out {options.out}: must end in png, svg, pdf, nwk or html. Got {kind or 'no ending'!r}.")
     if kind in PICTURES:
         need_extra("matplotlib", "plot")  # before the work rather than after it
+    check_target(target, "tree", "out")
     model, X, times, rows, names = _what(options)
     if options.greedy:
         forest = bhc(model, X, times=times, seed=options.seed)
@@ -71,10 +74,11 @@ def _what(options: argparse.Namespace) -> tuple[Mixture, Any, Any, list[str] | N
     if Path(options.data).is_dir() or options.data.endswith(RUN):
         if options.prior or options.likelihood:
             raise ParameterError(f"{options.data}: a run has its model already; give a data file with --prior or --likelihood.")
-        post, folder = open_run(options.data)
+        folder = RunFolder(options.data)
+        post = folder.load()
         if post.model is None:
             raise ParameterError(f"{options.data}: must be a run with a stored model. This one has functions in it.")
-        return post.model, post.X, post.times, row_names(folder, post.n), None
+        return post.model, post.X, post.times, folder.row_names(post.n), None
     source = read_source(options.data, options)
     model = choose_model(source, options.prior, options.likelihood).resolve(source.X)
     return model, model.likelihood.check(source.X), source.times, source.rows, source.names
@@ -90,11 +94,12 @@ def _write(
     names: list[str] | None,
 ) -> None:
     if kind in TEXTS:
-        target.write_text(forest.to_newick(rows), encoding="utf-8")
+        write_text(target, forest.to_newick(rows), "tree")
         return
     if kind == ".html":
         width = X.shape[1]
-        forest.report(target, X, title=target.stem, rows=rows, names=names if names and len(names) == width else None)
+        forest.report(target, X, title=text_of(target.stem), rows=rows, names=names if names and len(names) == width else None)
         return
     axes = forest.plot(names=rows, max_leaves=options.leaves)
-    axes.figure.savefig(target, bbox_inches="tight", dpi=150)
+    with whole_path(target, "tree") as place:
+        axes.figure.savefig(place, bbox_inches="tight", dpi=150, format=kind[1:])

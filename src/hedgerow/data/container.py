@@ -16,9 +16,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import secrets
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +28,7 @@ import numpy.typing as npt
 
 from hedgerow.data.npy import read_npy
 from hedgerow.errors import ParameterError, require
+from hedgerow.writing import whole_file
 
 __all__ = ["Container", "FormatError", "NotStorableError", "decode", "encode", "read_container", "write_container"]
 
@@ -63,10 +63,7 @@ class Container:
 def write_container(
     path: str | os.PathLike[str], kind: str, version: int, content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> None:
-    """Write a file under a temporary name, flush it to the disk, then put it in the place of `path`.
-
-    Whoever reads `path` meanwhile sees the old file or the new one, never half of either.
-    """
+    """Write a file, whole or not at all."""
     for name, array in arrays.items():
         plain = array.dtype.kind in _KINDS and not array.dtype.hasobject
         require(plain, "save", name, array, "be an array of numbers, texts or times")
@@ -83,7 +80,8 @@ def write_container(
         text = json.dumps(header, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise NotStorableError(f"save(...): the record of a {kind} must be plain JSON. Got {error}.") from error
-    _replace(Path(path), lambda file: _write_zip(file, text, arrays))
+    with whole_file(path) as file:
+        _write_zip(file, text, arrays)
 
 
 def read_container(path: str | os.PathLike[str], kind: str | None = None, versions: tuple[int, ...] = ()) -> Container:
@@ -168,27 +166,6 @@ def _own_version() -> str:
         return metadata.version("hedgerow")
     except metadata.PackageNotFoundError:  # run from a source tree
         return "source"
-
-
-def _replace(path: Path, write: Callable[[io.BufferedWriter], None]) -> None:
-    parent = path.parent
-    require(parent.is_dir(), "save", "path", str(path), "lie in an existing folder")
-    require(not path.is_dir(), "save", "path", str(path), "name a file, not a folder")
-    temporary = parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    if os.name == "posix":  # the new name itself must reach the disk too
-        folder = os.open(parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _write_zip(file: io.BufferedWriter, text: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:

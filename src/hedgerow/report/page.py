@@ -19,6 +19,7 @@ from typing import Any
 from hedgerow.report.pack import pack
 from hedgerow.report.payload import ReportPayload
 from hedgerow.report.sections import escape, sections_of
+from hedgerow.writing import write_text
 
 __all__ = ["report_html", "write_report"]
 
@@ -26,10 +27,9 @@ SCRIPTS = ("core.js", "tree.js", "scatter.js", "panel.js", "charts.js", "similar
 
 
 def write_report(path: str | os.PathLike[str], payload: ReportPayload) -> Path:
-    """Write the report as one HTML file and return its path."""
-    target = Path(path)
-    target.write_text(report_html(payload), encoding="utf-8")
-    return target
+    """Write the report as one HTML file, whole or not at all, and return its path."""
+    write_text(path, report_html(payload), "report")
+    return Path(path)
 
 
 def report_html(payload: ReportPayload) -> str:

@@ -3,6 +3,6 @@
 from hedgerow.sampling.chain import Block, Chain
 from hedgerow.sampling.progress import Update
 from hedgerow.sampling.runner import resume, sample
-from hedgerow.sampling.streaming import Checkpoint, clear_folder, run_status
+from hedgerow.sampling.streaming import Checkpoint, clear_folder, run_note, run_status
 
-__all__ = ["Block", "Chain", "Checkpoint", "Update", "clear_folder", "resume", "run_status", "sample"]
+__all__ = ["Block", "Chain", "Checkpoint", "Update", "clear_folder", "resume", "run_note", "run_status", "sample"]

@@ -1,6 +1,7 @@
 """Manifest: what a run's folder holds, which is what is written in the newest readable manifest and nothing else.
 
-    plan.hedge                    the plan of the run, written once
+    plan.hedge                    the plan of the run, written once; plan-000040.hedge if it has replaced another
+    note-000012.hedge             what the owner of the run wants back with it
     chain0-draws-000003.hedge     consecutive draws of a chain, never changed
     chain0-state-000007.hedge     the chain after the last of its draws; the last two are kept
     chain0-kernel-000001.hedge    what the kernel carries, written when it has changed
@@ -8,7 +9,8 @@
     lock                          held by the one process that writes
 
 Every file is written under a temporary name, flushed to the disk and renamed; the manifest comes last. So whenever a run is
-killed, the newest manifest speaks of whole files only.
+killed, the newest manifest speaks of whole files only. A run takes the place of another the same way: its files have higher
+numbers, and until its first manifest is there the folder holds the run before.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.errors import require
+from hedgerow.writing import TEMPORARY
 
 __all__ = [
     "ChainFiles",
@@ -30,7 +34,9 @@ __all__ = [
     "StateFile",
     "clear",
     "newest_manifest",
+    "next_number",
     "own_version",
+    "refuse_links",
     "sha256_of",
     "sweep",
     "write_manifest",
@@ -38,8 +44,8 @@ __all__ = [
 
 _KIND = "manifest"
 _VERSION = 1
-_NAME = re.compile(r"plan\.hedge|manifest-\d{6,}\.hedge|chain\d+-(draws|state|kernel)-\d{6,}\.hedge")
-_LEFTOVER = re.compile(r"\.(plan|manifest-\d+|chain\d+-[a-z]+-\d+)\.hedge\.[0-9a-f]+\.tmp|\.labels\.npy\.tmp")
+_NAME = re.compile(r"plan\.hedge|(?:plan|note|manifest|chain\d+-(?:draws|state|kernel))-(\d{6,18})\.hedge")
+_LEFTOVER = re.compile(rf"{TEMPORARY}({_NAME.pattern}|labels\.npy)|\.({_NAME.pattern})\.[0-9a-f]+\.tmp|\.labels\.npy\.tmp")
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,13 @@ class Manifest:
     sessions: int = 1
     started: str = ""
     instruction_set: str = ""
+    note: File | None = None
     written_by: str = field(default="", compare=False)
 
     def files(self) -> set[str]:
         """Names of all files spoken of."""
         names = {self.plan.name, _manifest_name(self.sequence), _manifest_name(self.sequence - 1)}
+        names |= set() if self.note is None else {self.note.name}
         return names.union(*(chain.files() for chain in self.chains))
 
 
@@ -116,6 +124,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         "started": manifest.started,
         "instruction_set": manifest.instruction_set,
         "chains": [_chain_out(chain) for chain in manifest.chains],
+        "note": None if manifest.note is None else _file_out(manifest.note),
     }
     write_container(folder / _manifest_name(manifest.sequence), _KIND, _VERSION, content, {})
     (folder / _manifest_name(manifest.sequence - 2)).unlink(missing_ok=True)
@@ -138,6 +147,21 @@ def newest_manifest(folder: Path) -> Manifest | None:
     if trouble is not None:
         raise trouble
     return None
+
+
+def next_number(folder: Path) -> int:
+    """A number above those of all files that a run has left in the folder; 0 where there are none."""
+    found = [_NAME.fullmatch(path.name) for path in folder.iterdir()]
+    return max((int(match[1] or 0) + 1 for match in found if match), default=0)
+
+
+def refuse_links(folder: Path, owner: str) -> None:
+    """A run's files are its own: a folder of a stranger's must not lead elsewhere."""
+    for path in folder.iterdir():
+        ours = _NAME.fullmatch(path.name) or path.name == "labels.npy"
+        require(
+            not (ours and path.is_symlink()), owner, "checkpoint", str(folder), f"have files of its own, not links; {path.name} is one"
+        )
 
 
 def sweep(folder: Path, manifest: Manifest) -> None:
@@ -226,6 +250,7 @@ def _manifest_in(content: Mapping[str, Any]) -> Manifest:
         sessions=_count(content["sessions"]),
         started=str(content["started"]),
         instruction_set=str(content["instruction_set"]),
+        note=None if content.get("note") is None else _file_in(content["note"]),  # folders of older runs have none
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.data.container import FormatError, NotStorableError, read_container, write_container
 from hedgerow.sampling.chain import TRACES, Block
 from hedgerow.sampling.manifest import File, StateFile, sha256_of
 
-__all__ = ["carried_digest", "check_file", "read_block", "read_state", "write_block", "write_carried", "write_state"]
+__all__ = [
+    "carried_digest",
+    "check_file",
+    "read_block",
+    "read_note",
+    "read_state",
+    "write_block",
+    "write_carried",
+    "write_note",
+    "write_state",
+]
 
 _VERSION = 1
 _ARRAYS = ("labels", "log_u", "alpha")
@@ -93,6 +104,27 @@ def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"resume(...): {file.state.name} must hold a whole state. Got {error}.") from error
     return state
+
+
+def write_note(path: Path, note: Mapping[str, Any]) -> File:
+    """Write what the owner of a run wants back with it, which must be plain JSON."""
+    try:
+        text = json.dumps(dict(note), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotStorableError(f"Checkpoint(note=...): note must be plain JSON. Got {error}.") from error
+    return _write(path, "note", {}, {"text": np.frombuffer(text, np.uint8)})  # an array, for it may be long
+
+
+def read_note(folder: Path, file: File) -> dict[str, Any]:
+    """What `write_note` wrote."""
+    stored = read_container(folder / file.name, "note", (_VERSION,))
+    try:
+        note = json.loads(stored.arrays["text"].astype(np.uint8).tobytes())
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise FormatError(f"resume(...): {file.name} must hold a whole note. Got parts that do not fit: {error}.") from error
+    if not isinstance(note, dict):
+        raise FormatError(f"resume(...): {file.name} must hold names and what belongs to them. Got a {type(note).__name__}.")
+    return note
 
 
 def check_file(folder: Path, file: File) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
+import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -16,6 +18,7 @@ import numpy.typing as npt
 
 from hedgerow.apps.video.frames import Frame, open_frames
 from hedgerow.errors import need_extra, require
+from hedgerow.writing import check_path, whole_file, whole_path, write_text
 
 __all__ = ["colours_of", "draw_overlay", "enlarge", "write_csv", "write_label_pictures", "write_overlay", "write_volume"]
 
@@ -24,11 +27,12 @@ Labels = npt.NDArray[np.unsignedinteger]
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, npt.NDArray[Any]]) -> None:
     """Columns by name; numbers with decimals to three of them."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-            writer.writerow([f"{value:.3f}" if isinstance(value, float) else value for value in row])
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(columns)
+    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+        writer.writerow([f"{value:.3f}" if isinstance(value, float) else value for value in row])
+    write_text(path, file.getvalue(), "write_csv")
 
 
 def write_volume(
@@ -36,7 +40,8 @@ def write_volume(
 ) -> None:
     """`labels` in a compressed npz file that `numpy.load` reads, one frame in memory at a time."""
     with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive,
+        whole_file(path, "write_npz") as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive,
         archive.open("labels.npy", "w", force_zip64=True) as member,
     ):
         little = np.dtype(kind).newbyteorder("<")
@@ -48,15 +53,22 @@ def write_volume(
 
 def write_label_pictures(folder: str | os.PathLike[str], frames: Iterable[Labels], size: tuple[int, int]) -> None:
     """00001.png, 00002.png, ...: grey levels of 16 bits, or 24 bits over red, green, blue for larger labels."""
-    pictures = need_extra("PIL.Image", "video")
-    place = Path(folder)
+    place = check_path(folder, "write_pngs", "folder")
     place.mkdir(parents=True, exist_ok=True)
-    for k, labels in enumerate(frames):
-        full = enlarge(labels, size)
-        if full.dtype != np.uint16:
-            require(int(full.max()) < 1 << 24, "write_pngs", "n_segments", int(full.max()) + 1, "be at most 2**24")
-            full = np.stack([(full >> shift) & 255 for shift in (0, 8, 16)], axis=-1).astype(np.uint8)
-        pictures.fromarray(full).save(place / f"{k + 1:05d}.png")
+    with tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=place) as made:  # all of them, or those of before
+        for k, labels in enumerate(frames):
+            _write_picture(Path(made) / f"{k + 1:05d}.png", labels, size)
+        for picture in sorted(Path(made).iterdir()):
+            os.replace(picture, place / picture.name)
+
+
+def _write_picture(path: Path, labels: Labels, size: tuple[int, int]) -> None:
+    pictures = need_extra("PIL.Image", "video")
+    full = enlarge(labels, size)
+    if full.dtype != np.uint16:
+        require(int(full.max()) < 1 << 24, "write_pngs", "n_segments", int(full.max()) + 1, "be at most 2**24")
+        full = np.stack([(full >> shift) & 255 for shift in (0, 8, 16)], axis=-1).astype(np.uint8)
+    pictures.fromarray(full).save(path)
 
 
 def write_overlay(
@@ -74,11 +86,8 @@ def write_overlay(
     colours = colours_of(names)
     drawn = (draw_overlay(frame, labels, colours, opacity) for frame, labels in _pairs(clip, frames, source))
     write = _write_gif if Path(path).suffix.lower() == ".gif" else _write_video
-    try:
-        write(path, drawn, rate)
-    except BaseException:  # half a video is worse than none
-        Path(path).unlink(missing_ok=True)
-        raise
+    with whole_path(path, "write_overlay") as place:
+        write(place, drawn, rate)
 
 
 def _pairs(clip: Iterable[Frame], frames: Iterable[Labels], source: Any) -> Iterator[tuple[Frame, Labels]]:
@@ -133,7 +142,7 @@ def _write_video(path: str | os.PathLike[str], frames: Iterator[Frame], rate: fl
     try:
         container = av.open(os.fspath(path), "w")
     except (ValueError, av.error.FFmpegError) as error:
-        require(False, "write_overlay", "path", os.fspath(path), f"end in a video format or .gif ({error})")
+        require(False, "write_overlay", "path", Path(path).suffix, f"end in a video format or .gif ({error})")
     with container:
         codec = "libx264" if container.format.name in ("mp4", "mov", "matroska") else container.default_video_codec
         stream = None

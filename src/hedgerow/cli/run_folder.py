@@ -1,0 +1,292 @@
+"""RunFolder: all that the command line knows of a run folder, in one place.
+
+    run.hedge      the draws, with the title, the loss and the columns of the run
+    labels.csv     the cluster of every row
+    report.html    the page
+    checkpoint/    where `sample` streams draws to and `resume` goes on from, with the notes; may be a link to another disk
+    .lock          held from before the first draw until the report is written
+
+A folder that `sample(checkpoint=...)` made in Python is its own checkpoint. Files are whole or absent, and no link is written
+through: a folder may come from a stranger.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hedgerow.cli.labels import write_labels
+from hedgerow.cli.output import LOSSES, Interrupted, say, tell_findings, text_of
+from hedgerow.data.container import FormatError, read_container
+from hedgerow.errors import ParameterError
+from hedgerow.posterior import Posterior, load
+from hedgerow.sampling import run_note, run_status
+from hedgerow.sampling.lock import FolderLock
+from hedgerow.writing import check_target
+
+__all__ = ["RUN", "RUN_HELP", "Notes", "RunFolder", "make_folder", "read_every", "refuse_links"]
+
+RUN = "run.hedge"
+LABELS = "labels.csv"
+REPORT = "report.html"
+CHECKPOINT = "checkpoint"
+LOCK = ".lock"
+OLD_NOTES = "fit.hedge"
+"""Where version 0.1 kept its notes, in the checkpoint."""
+ASIDE = ".replaced"
+"""Where version 0.1 put the checkpoint of a run that it was about to replace."""
+RUN_HELP = f"a run folder, or the file {RUN} in it"
+FILES = {
+    REPORT: "everything about the clusters, to open in a browser",
+    LABELS: "the cluster of every row, and how sure that is",
+    RUN: "the draws, for hedgerow summary, report and predict",
+}
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What the files of a run need to know and a sampler does not."""
+
+    title: str
+    loss: str
+    columns: list[str] | None = None
+    rows: list[str] | None = None
+    safe_csv: bool = False
+
+    @classmethod
+    def read(cls, stored: Any, place: Path) -> Notes:
+        """Notes from JSON; what later versions have added may be missing."""
+        try:
+            notes = cls(**{field.name: stored[field.name] for field in fields(cls) if field.name != "safe_csv" or "safe_csv" in stored})
+            good = isinstance(notes.title, str) and notes.loss in LOSSES and type(notes.safe_csv) is bool
+            if not (good and _are_texts(notes.rows) and _are_texts(notes.columns)):
+                raise ValueError("texts that are none")
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{place}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
+        return notes
+
+
+class RunFolder:
+    """A run folder, by its own name or by that of a posterior's file in it; nothing is read or written before it is asked for."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        place = Path(path)
+        self.path, self.file = (place.parent, place) if place.is_file() else (place, place / RUN)
+
+    @classmethod
+    def make(cls, path: str) -> RunFolder:
+        """A folder to write to, made if it is not there."""
+        return cls(make_folder(path))
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder that draws are streamed to."""
+        return self.path if run_status(self.path) is not None else self.path / CHECKPOINT
+
+    @property
+    def name(self) -> str:
+        """What the run is called if nobody has said it."""
+        return text_of(self.path.resolve().name).removesuffix("-run")
+
+    def status(self) -> tuple[int, int] | None:
+        """Draws that are there and draws asked for; None where no run has begun."""
+        return run_status(self.checkpoint)
+
+    def unfinished(self) -> str | None:
+        """In words, how far the run has come, if it has begun and is not done."""
+        status = self.status()
+        if status is None or (status[0] == status[1] and (self.path / RUN).exists()):
+            return None
+        return f"{status[0]:,} of {status[1]:,} draws"
+
+    def check_free(self, *, force: bool) -> None:
+        """Refuse a folder with a run in it, saying what can be done instead."""
+        if force:
+            return
+        begun = self.unfinished()
+        if begun is not None:
+            what = f"holds a run that is not done ({begun}). `hedgerow resume {self.path}` goes on with it; --force begins anew."
+            raise ParameterError(f"--out {self.path}: {what}")
+        if (self.path / RUN).exists():
+            raise ParameterError(f"--out {self.path}: must not hold a run already (--force replaces it).")
+
+    def check_begun(self) -> tuple[int, int]:
+        """`status`, refused where no run has begun."""
+        status = self.status()
+        if status is None:
+            words = f"{self.path}: must be the folder of a run that has begun, as `hedgerow fit` makes."
+            if (self.path / ASIDE).is_dir():
+                words += f" {ASIDE} holds the run that version 0.1 was about to replace; in the place of {CHECKPOINT} it is back."
+            raise ParameterError(words)
+        return status
+
+    def check_links(self) -> None:
+        """Refuse links in the place of files that are written, before anything is touched."""
+        refuse_links(self.path, (LOCK, RUN, LABELS, REPORT))
+        checkpoint = self.path / CHECKPOINT
+        if checkpoint.is_symlink() and not checkpoint.is_dir():
+            raise ParameterError(f"{self.path}: {CHECKPOINT} is a link and must lead to a folder. Got {os.readlink(checkpoint)}.")
+
+    @contextmanager
+    def hold(self, command: str) -> Iterator[None]:
+        """The folder to oneself, from before the first draw until the report is written."""
+        self.check_links()
+        with FolderLock(self.path, command, "out", name=LOCK):
+            yield
+
+    @contextmanager
+    def drawing(self, *, anew: bool) -> Iterator[Callable[[object], None]]:
+        """While chains run: gives what is to be told when they begin, and says what can be done when they end before their time.
+
+        When a run begins `anew`, what is left of the one before goes then and not earlier.
+        """
+        ours = not anew or self.status() is None  # the checkpoint there is
+
+        def begin(_: object) -> None:
+            nonlocal ours, anew
+            if anew:
+                for name in (RUN, LABELS, REPORT):
+                    (self.path / name).unlink(missing_ok=True)
+            ours, anew = True, False
+
+        how = f"`hedgerow resume {self.path}` goes on with it"
+        try:
+            yield begin
+        except KeyboardInterrupt:
+            if not ours or self.status() is None:
+                raise
+            raise Interrupted(f"stopped before the first draw; the run is kept in {self.path}, {how}") from None
+        except (OSError, MemoryError):
+            if ours and self.status() is not None:
+                print(f"hedgerow: the draws so far are kept in {self.path}; once there is room, {how}", file=sys.stderr)
+            raise
+
+    def notes(self) -> Notes:
+        """What was noted at the fit; a folder that `sample` made in Python has nothing noted."""
+        checkpoint = self.checkpoint
+        stored = run_note(checkpoint)
+        if stored is not None and "title" in stored:
+            return Notes.read(stored, checkpoint)
+        old = checkpoint / OLD_NOTES
+        if not old.exists():
+            return Notes(self.name, LOSSES[0])
+        container = read_container(old, "fit", (1,))
+        try:
+            rows = json.loads(container.arrays["rows"].astype(np.uint8).tobytes())
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise FormatError(f"{old}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
+        return Notes.read(container.content | {"rows": rows}, old)
+
+    def load(self) -> Posterior:
+        """The posterior of a run that is done, or was stopped and its draws saved."""
+        if not self.file.is_file():
+            begun = self.unfinished()
+            if begun is not None:
+                how = f"`hedgerow resume {self.path}` goes on with it"
+                raise ParameterError(f"{self.path}: holds a run that is not done ({begun}). {how}.")
+            raise ParameterError(f"{self.path}: must be a run folder with a {RUN} in it, as `hedgerow fit` writes.")
+        return load(self.file)
+
+    def title_of(self, post: Posterior) -> str:
+        """The title that the run was given, or the folder's name."""
+        title = post.run.get("title")
+        return title if isinstance(title, str) else self.name
+
+    def loss_of(self, post: Posterior) -> Any:
+        """The loss whose labels were written."""
+        loss = post.run.get("loss")
+        return loss if loss in LOSSES else LOSSES[0]
+
+    def row_names(self, n: int) -> list[str] | None:
+        """Names of the n rows: those noted, or those in the labels, if they are names and not just numbers."""
+        if self.status() is not None and (noted := self.notes().rows) is not None:
+            return noted if len(noted) == n else None
+        try:
+            with open(self.path / LABELS, newline="", encoding="utf-8") as file:
+                names = [line["row"] for line in csv.DictReader(file)]
+        except (OSError, KeyError, UnicodeDecodeError, csv.Error):
+            return None
+        return names if len(names) == n and names != [str(i) for i in range(n)] else None
+
+    def report_target(self, out: str | None) -> Path:
+        """Where the page goes, in the folder or elsewhere; refused before the work where it cannot."""
+        if out is not None:
+            check_target(out, "report", "out")
+            return Path(out)
+        self.check_links()
+        return self.path / REPORT
+
+    def write(self, post: Posterior, notes: Notes) -> None:
+        """Write the run, and say what was found; whatever stops this after the draws are saved, says so."""
+        loss: Any = notes.loss
+        known = {"columns": notes.columns} if notes.columns is not None else {}
+        post = replace(post, run={**post.run, "title": notes.title, "loss": loss, **known})
+        with self.drawing(anew=False):
+            post.save(self.path / RUN)
+        try:
+            write_labels(post, self.path / LABELS, loss, notes.rows, safe=notes.safe_csv)
+            post.report(self.path / REPORT, title=notes.title, loss=loss, rows=notes.rows)
+            say()
+            tell_findings(post, loss)
+        except KeyboardInterrupt:
+            raise Interrupted(f"stopped; the draws are saved in {self.path / RUN}, labels and report may be missing") from None
+
+    def finish(self, post: Posterior, notes: Notes) -> None:
+        """Write the run and tell everything; a run that was stopped early says how to go on."""
+        early = bool(post.run["interrupted"])
+        if early:
+            print(f"Stopping: {post.draws:,} draws of {post.chains} chains are there and are being saved.", file=sys.stderr)
+        self.write(post, notes)
+        say(f"- Sampling took {post.run['seconds']:.1f} seconds; seed {post.run['seed']}.")
+        say()
+        self.tell_files()
+        if early:
+            print(f"The run is not done: `hedgerow resume {self.path}` goes on with it.")  # unwrapped: to be copied
+            raise Interrupted(f"stopped early; {post.draws:,} draws of {post.chains} chains are saved in {self.path}")
+
+    def tell_files(self) -> None:
+        """Say where the files are."""
+        say("Files:")
+        width = max(len(str(self.path / name)) for name in FILES)
+        for name, what in FILES.items():
+            print(f"  {self.path / name!s:<{width}}  {what}")
+
+
+def refuse_links(folder: Path, names: Iterable[str]) -> None:
+    """Refuse links in the place of files that are about to be written: a folder may come from a stranger."""
+    for name in names:
+        if (folder / name).is_symlink():
+            raise ParameterError(f"{folder}: must have files of its own, not links to others. {name} is a link.")
+
+
+def read_every(seconds: float | None) -> float | None:
+    """Seconds between states, as `Checkpoint` takes them."""
+    if seconds is not None and not seconds >= 0:
+        raise ParameterError(f"--checkpoint-every {seconds}: must be a number of seconds from 0 up.")
+    return seconds
+
+
+def make_folder(path: str) -> Path:
+    """A folder to write to, made if it is not there: refused before the work rather than after it."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"--out {path}: must name a folder. Got a file.")
+    if folder.is_symlink() and not folder.exists():
+        raise ParameterError(f"--out {path}: must name a folder. Got a link to {os.readlink(folder)}, which is not there.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise ParameterError(f"--out {path}: must name a folder that can be written to. Got one that cannot.")
+    return folder
+
+
+def _are_texts(given: object) -> bool:
+    return given is None or (isinstance(given, list) and all(isinstance(item, str) for item in given))

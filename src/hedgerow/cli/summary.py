@@ -1,0 +1,95 @@
+"""hedgerow summary: say what a run found, in words and tables or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+
+from hedgerow.cli.output import LOSSES, add_command, answers, line_width, path_argument, say, tell_findings
+from hedgerow.cli.run_folder import RUN_HELP, RunFolder
+from hedgerow.report.sections import mean_and_spread
+from hedgerow.summaries.table import Table
+
+__all__ = ["add"]
+
+EXAMPLES = """examples:
+  hedgerow summary flowers-run
+  hedgerow summary flowers-run --json | jq .n_clusters
+"""
+MOST_CLUSTERS = 30  # told one by one
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "summary",
+        "say what a run found",
+        "Say what was found and how sure it is, with the tables of chains and clusters.",
+        EXAMPLES,
+        run,
+    )
+    parser.add_argument("run_folder", metavar="RUN", type=path_argument, help=RUN_HELP)
+    parser.add_argument("--loss", choices=LOSSES, help="what the clusters minimise (default: as in the fit)")
+    parser.add_argument("--json", action="store_true", help="numbers for a program instead of words")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Words and tables, or JSON."""
+    answers("summary")
+    folder = RunFolder(options.run_folder)
+    post = folder.load()
+    loss = options.loss or folder.loss_of(post)
+    found = post.point_estimate(loss)
+    table = post.summary()
+    if options.json:
+        columns = {name: np.asarray(column).tolist() for name, column in table.items()}
+        counts = np.unique(post.n_clusters, return_counts=True)
+        shares = {str(k): int(count) / post.n_clusters.size for k, count in zip(*counts, strict=True)}
+        sizes = np.bincount(found.labels).tolist()
+        told = {
+            "rows": post.n,
+            "n_clusters": found.n_clusters,
+            "sizes": sizes,
+            "expected_loss": found.expected_loss,
+            "posterior_of_n_clusters": shares,
+            "quantities": columns,
+            "run": dict(post.run),
+        }
+        print(json.dumps(told, allow_nan=False, default=str))
+        return
+    tell_findings(post, loss)
+    say()
+    print(Table(table, title=table.title).text(line_width()))  # without the verdict on the chains: it has been told
+    say()
+    _tell_clusters(post.cluster_table(found.labels))
+
+
+def _tell_clusters(table: Table) -> None:
+    """A line for each cluster: how large and how stable it is, and the columns or words that it stands out by."""
+    names = table.parts.get("mean")
+    say(table.title)
+    stands_out = "stands out by (mean ± sd)" if names else "telling words"
+    room = max(4, len(str(table["size"].max())))
+    say(f"cluster  {'size':>{room}}  share  stability  {stands_out}")
+    for i in range(min(table.n_rows, MOST_CLUSTERS)):
+        told = str(table["top"][i])
+        columns = told.split(", ")
+        if names and all(name in names for name in columns):
+            where = map(names.index, columns)
+            told = ", ".join(_described(names[j], table["mean"][i, j], table["spread"][i, j]) for j in where)
+        head = f"{table['cluster'][i]:>7}  {table['size'][i]:>{room}}  {table['share'][i]:>5.0%}  {table['stability'][i]:>9.3f}  "
+        say(head + (told or "nothing"), len(head))
+    if table.n_rows > MOST_CLUSTERS:
+        rest = int(table["size"][MOST_CLUSTERS:].sum())
+        say(f"and {table.n_rows - MOST_CLUSTERS:,} smaller ones with {rest:,} points together")
+
+
+def _described(name: str, mean: float, spread: float) -> str:
+    """A column of levels as a share, any other by mean and standard deviation."""
+    if "=" in name and 0.0 <= mean <= 1.0:
+        return f"{name} {mean:.0%}"
+    return f"{name} {mean_and_spread(mean, spread)}"
