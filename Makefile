@@ -14,11 +14,11 @@ demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, writ
 test: $(VENV)/.ready-test lint test-core  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
-test-core: $(VENV)/.ready-test  ## the C++ tests, under AddressSanitizer and UndefinedBehaviorSanitizer
+test-core: $(VENV)/.ready-test  ## the C++ tests on every instruction set, under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/cmake -S . -B build/core-tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	  -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=ON > /dev/null
 	$(BIN)/cmake --build build/core-tests > /dev/null
-	build/core-tests/core/hedgerow_tests
+	CTEST_OUTPUT_ON_FAILURE=1 $(BIN)/cmake --build build/core-tests --target test
 
 test-slow: $(VENV)/.ready-test  ## the long statistical checks
 	$(BIN)/python -m pytest -q -m slow

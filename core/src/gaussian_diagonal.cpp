@@ -15,7 +15,7 @@ namespace {
 class GaussianDiagonalStatistics final : public Statistics {
  public:
   GaussianDiagonalStatistics(const GaussianDiagonal& family, Layout layout)
-      : f_(family), d_(family.dimension()), clusters_(layout == Layout::clusters), observed_(d_) {}
+      : f_(family), d_(family.dimension()), clusters_(layout == Layout::clusters), even_(family.even()), observed_(d_) {}
 
   int slots() const override { return slots_; }
 
@@ -150,6 +150,10 @@ class GaussianDiagonalStatistics final : public Statistics {
   }
 
   void log_predictive_front(int row, int k, double* out) override {
+    if (even_ != f_.even()) {  // rows taken in since have gaps: the constants are no longer summed
+      even_ = f_.even();
+      for (int s = 0; s < slots_; ++s) touch(s);
+    }
     for (int s : stale_list_) load(s);
     stale_list_.clear();
     const double* x = f_.row(row);
@@ -279,7 +283,7 @@ class GaussianDiagonalStatistics final : public Statistics {
 
   const GaussianDiagonal& f_;
   int d_;
-  bool clusters_;
+  bool clusters_, even_;
   int slots_ = 0;
   std::vector<double> records_;  // per slot and column: n, mean, S
   AlignedVector<double> panel_;

@@ -7,6 +7,7 @@ being in `hedgerow.priors.PRIORS`. Seeds are fixed; each report raises a false a
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -29,6 +30,7 @@ from hedgerow.testing import (
     exact_posterior,
     geweke,
 )
+from hedgerow.testing import exact as integrals
 
 # Hyper-parameters fixed, and sampled. Priors with groups sit their own exam (`test_mixed.py`).
 PRIORS: dict[str, tuple[Prior, Prior]] = {kind.__name__: kind.examples() for kind in priors.PRIORS if not kind.grouped}
@@ -160,3 +162,16 @@ def test_an_integral_out_of_reach_is_refused() -> None:
     family, X = LIKELIHOODS["GaussianWishart"]
     with pytest.raises(ArithmeticError, match="the quadrature is off by"):
         exact_posterior(Mixture(NGG(1e-12, 1e-4), family), X)
+
+
+def test_a_moment_that_is_not_a_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = integrals._Integral.moments
+
+    def last_lost(self: Any, centres: Any) -> Any:
+        *others, last = moments(self, centres)
+        return [*others, dataclasses.replace(last, mean=np.nan)]
+
+    monkeypatch.setattr(integrals._Integral, "moments", last_lost)
+    family, X = LIKELIHOODS["GaussianWishart"]
+    with pytest.raises(ArithmeticError, match="the quadrature is off by nan"):
+        exact_posterior(Mixture(NGG(0.7, 0.3), family), X)

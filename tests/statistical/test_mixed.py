@@ -143,3 +143,16 @@ def test_log_joint_is_the_reference() -> None:
     assert model.log_joint(X, labels, u=xi, times=times) == pytest.approx(expected)
     chain = Chain(model, X, hr.Gibbs(), labels=labels, seed=0, start={"u": xi}, times=times)
     assert chain.log_joint() == pytest.approx(expected)
+
+
+def test_bases_of_little_weight_are_counted() -> None:
+    """Eight basis measures whose shares of a cluster run from 1 to e^-60: those that no rounding hides are in the sum."""
+    times = THREE[0]
+    xi = np.array([0.8, 1.7, 1.1])
+    for step in (1.0, 3.0, 9.0, 18.0):  # many, several, two and one of them within rounding of the first
+        log_q = -step * np.add.outer([0.0, 0.1, 0.3], np.arange(8))
+        q = np.exp(log_q)
+        model = hr.Mixture(hr.MixedNRM(hr.NGG(0.9, 0.3, 0.5), q=q), FAMILY)
+        expected = log_prior(model.prior.base, q, times, xi) + LOG_LIKELIHOOD
+        found = [model.log_joint(X, labels, u=xi, times=times) for labels in PARTITIONS]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())

@@ -43,6 +43,26 @@ def test_weighted_draws_follow_the_posterior():
     assert result.draw(10, seed=0).shape == (10, 6)
 
 
+def test_runs_weigh_as_much_as_their_evidence():
+    """With three particles the runs' evidence differs by factors, and runs counted alike would favour what poor runs find."""
+    model = hr.Mixture(PRIORS["NGG"], GAUSSIAN)
+    exact = exact_posterior(model, PLANE)
+    result = hr.smc(model, PLANE, particles=3, runs=3000, seed=2)
+    share = np.exp(result.run_log_evidence - np.logaddexp.reduce(result.run_log_evidence))
+    weights = result.weights.reshape(3000, 3)
+    assert weights.sum(axis=1) == pytest.approx(share)
+    K = result.n_clusters.reshape(3000, 3)
+    means = (weights * K).sum(axis=1) / share
+
+    def score(weight: np.ndarray) -> float:
+        mean = weight @ means
+        return (mean - exact.expect(exact.n_clusters)) / np.sqrt((weight**2) @ (means - mean) ** 2)
+
+    # A ratio of means: its error by the delta method, four of which are a false alarm of 6e-5.
+    assert abs(score(share)) < 4
+    assert abs(score(np.full(3000, 1 / 3000))) > 4
+
+
 def test_standard_error_covers():
     model = hr.Mixture(PRIORS["NGG"], GAUSSIAN)
     exact = exact_posterior(model, PLANE).log_evidence

@@ -247,11 +247,23 @@ def test_predict_puts_rows_where_they_belong(post: Posterior) -> None:
     assert proba.sum(axis=1) == pytest.approx(np.ones(3))
     assert post.predict(fresh).tolist() == [0, 1, -1]
     assert post.predict(fresh, partition=np.zeros(20, dtype=int)).tolist() == [0, 0, -1]
-    few = post.predict_proba(fresh, max_draws=5)
-    assert few.shape == proba.shape
     density = post.log_density(fresh)
     assert density.shape == (3,)
     assert density[0] > density[2]
+
+
+def test_max_draws_thins_all_chains_evenly(post: Posterior) -> None:
+    assert not np.array_equal(post.labels[0], post.labels[1])
+    fresh = np.array([[-3.0, -3.0], [3.0, 3.0], [0.0, 0.5], [60.0, -80.0]])
+    partition = np.repeat([0, 1], [12, 8])
+    for few, kept in ((1, [0]), (4, [0, 20, 39, 59]), (7, [0, 10, 20, 30, 39, 49, 59]), (60, range(60)), (1000, range(60))):
+        by_hand = [(i // 30, i % 30) for i in kept]
+        traces = {name: np.array([[trace[at] for at in by_hand]]) for name, trace in post.traces().items()}
+        thinned = make(post.model, post.X, np.array([[post.labels[at] for at in by_hand]]), **traces)
+        assert np.array_equal(post.log_density(fresh, max_draws=few), thinned.log_density(fresh))
+        found = post.predict_proba(fresh, partition=partition, max_draws=few)
+        assert np.array_equal(found, thinned.predict_proba(fresh, partition=partition))
+        assert np.array_equal(post.predict(fresh, partition=partition, max_draws=few), thinned.predict(fresh, partition=partition))
 
 
 def test_blocks_of_new_rows_change_nothing(post: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -396,6 +396,24 @@ def test_ball_keeps_ties() -> None:
         credible_ball(stack, centre, 1.5)
 
 
+def test_bounds_of_the_ball_are_the_farthest_of_their_number_of_clusters() -> None:
+    centre = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    two_near, two_far = [0, 0, 0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 1, 1]
+    four_near, four_far = [0, 0, 0, 1, 2, 2, 2, 3], [0, 0, 1, 1, 2, 2, 3, 3]
+    four_tied = [0, 1, 1, 0, 2, 3, 2, 3]
+    three = [0, 1, 2, 0, 1, 2, 0, 1]  # farther than all of them, with a number of clusters between
+    stack = np.array([two_near, two_far, three, four_near, four_far, four_tied, centre])
+    far = vi(centre, stack)
+    assert far[0] < far[1]
+    assert far[3] < far[4] == pytest.approx(far[5])
+    assert far.argmax() == 2
+    for order in (slice(None), slice(None, None, -1)):
+        ball = credible_ball(stack[order], centre, 0.99)
+        assert ball.upper.tolist() == [two_far]
+        assert sorted(map(tuple, ball.lower.tolist())) == [tuple(four_far), tuple(four_tied)]
+        assert ball.horizontal.tolist() == [three]
+
+
 # per-point uncertainty and cluster tables
 
 

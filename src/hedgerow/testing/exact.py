@@ -124,7 +124,7 @@ def exact_posterior(model: Any, X: Any, u: float | None = None, **values: float)
     gaps += [a.mean - b.mean for a, b in zip(moments, again, strict=True)]
     if u is None:
         gaps += [np.exp(fine.log_prior)[which].sum() - 1]
-    error = max(float(np.abs(gap).max()) for gap in gaps)
+    error = float(np.max([np.abs(gap).max() for gap in gaps]))  # not `max`, which passes NaN over
     if not error < LARGEST_DIFFERENCE:
         raise ArithmeticError(
             f"exact_posterior: the quadrature is off by {error:.2g} for {model.prior!r}; a law this wide needs "

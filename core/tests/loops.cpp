@@ -1,0 +1,271 @@
+// The hot loops of every instruction set that this machine has, against plain code over libm.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/counting.hpp"
+#include "hedgerow/rng.hpp"
+#include "hedgerow/special.hpp"
+#include "larger.hpp"
+#include "simd.hpp"
+
+using namespace hedgerow;
+
+int loops_tests();
+
+namespace {
+
+double relative(double found, double right) { return std::abs(found - right) / (1.0 + std::abs(right)); }
+
+// Blocks of lanes filled one field after the other by `value(field)`.
+template <class Value>
+AlignedVector<double> panel_of(int blocks, int fields, const Value& value) {
+  AlignedVector<double> out(static_cast<std::size_t>(blocks) * fields * kLanes);
+  for (int b = 0; b < blocks; ++b)
+    for (int f = 0; f < fields; ++f)
+      for (int lane = 0; lane < kLanes; ++lane) out[(static_cast<std::size_t>(b) * fields + f) * kLanes + lane] = value(f);
+  return out;
+}
+
+// Field f of cluster k.
+double at(const AlignedVector<double>& panel, int fields, int f, int k) {
+  return panel[(static_cast<std::size_t>(k / kLanes) * fields + f) * kLanes + k % kLanes];
+}
+
+double gaussian_predictive(const Simd& loops, Rng& rng, int d) {
+  const int blocks = 3, t = d * (d + 1) / 2, fields = d + t + 3;
+  const auto panel = panel_of(blocks, fields, [&](int f) { return f < d ? rng.normal() : rng.uniform(); });
+  std::vector<double> x(d);
+  for (double& v : x) v = 2.0 * rng.normal();
+  AlignedVector<double> out(blocks * kLanes);
+  loops.gw_predictive(panel.data(), blocks, d, x.data(), out.data());
+  double worst = 0.0;
+  for (int k = 0; k < blocks * kLanes; ++k) {
+    double q = 0.0;
+    for (int i = 0, f = d; i < d; ++i)
+      for (int j = 0; j <= i; ++j, ++f)
+        q += at(panel, fields, f, k) * (x[i] - at(panel, fields, i, k)) * (x[j] - at(panel, fields, j, k));
+    const double g = at(panel, fields, d + t, k), e = at(panel, fields, d + t + 1, k), c = at(panel, fields, d + t + 2, k);
+    worst = larger(worst, relative(out[k], c - e * std::log1p(g * std::max(q, 0.0))));
+  }
+  return worst;
+}
+
+double log_determinant(std::vector<double> a, int d) {  // by elimination, of a full positive definite matrix
+  double total = 0.0;
+  for (int k = 0; k < d; ++k) {
+    total += std::log(a[k * d + k]);
+    for (int i = k + 1; i < d; ++i)
+      for (int j = d - 1; j >= k; --j) a[i * d + j] -= a[i * d + k] / a[k * d + k] * a[k * d + j];
+  }
+  return total;
+}
+
+double gaussian_merged(const Simd& loops, Rng& rng, int d) {
+  const int blocks = 2, t = d * (d + 1) / 2, fields = 1 + d + t;
+  const double r = 0.3;
+  auto diagonal = [](int f) {  // whether entry f of a packed triangle is on the diagonal
+    int i = 0;
+    while ((i + 1) * (i + 2) / 2 <= f) ++i;
+    return f == i * (i + 3) / 2;
+  };
+  auto value = [&](int f) {
+    if (f == 0) return 1.0 + rng.index(9);
+    if (f <= d) return rng.normal();
+    return diagonal(f - 1 - d) ? d + rng.uniform() : 0.5 * rng.normal();
+  };
+  const auto panel = panel_of(blocks, fields, value);
+  std::vector<double> a(fields);
+  for (int f = 0; f < fields; ++f) a[f] = value(f);
+  AlignedVector<double> work(static_cast<std::size_t>(2 * d + t) * 8), out(blocks * kLanes);
+  loops.gw_merged_logdet(panel.data(), blocks, d, r, a.data(), work.data(), out.data());
+  double worst = 0.0;
+  std::vector<double> matrix(d * d);
+  for (int k = 0; k < blocks * kLanes; ++k) {
+    const double na = a[0], nb = at(panel, fields, 0, k), n = na + nb;
+    auto ma = [&](int i) { return a[1 + i]; };
+    auto mb = [&](int i) { return at(panel, fields, 1 + i, k); };
+    auto mean = [&](int i) { return (na * ma(i) + nb * mb(i)) / n; };
+    for (int i = 0, f = 1 + d; i < d; ++i)
+      for (int j = 0; j <= i; ++j, ++f)
+        matrix[i * d + j] = matrix[j * d + i] = (i == j) + a[f] + at(panel, fields, f, k) +
+                                                na * nb / n * (mb(i) - ma(i)) * (mb(j) - ma(j)) + r * n / (n + r) * mean(i) * mean(j);
+    worst = larger(worst, relative(out[k], log_determinant(matrix, d)));
+  }
+  return worst;
+}
+
+double diagonal_predictive(const Simd& loops, Rng& rng, int d) {
+  const int blocks = 3, fields = 4 * d;
+  const auto panel = panel_of(blocks, fields, [&](int f) { return f < d || f >= 3 * d ? rng.normal() : rng.uniform(); });
+  std::vector<double> x(d);
+  for (double& v : x) v = 3.0 * rng.normal();
+  std::vector<int> observed;
+  for (int j = 0; j < d; ++j)
+    if (rng.uniform() < 0.7) observed.push_back(j);
+  AlignedVector<double> out(blocks * kLanes), even(blocks * kLanes);
+  loops.gd_predictive(panel.data(), blocks, d, x.data(), observed.data(), static_cast<int>(observed.size()), out.data());
+  loops.gd_predictive_even(panel.data(), blocks, d, x.data(), even.data());
+  double worst = 0.0;
+  for (int k = 0; k < blocks * kLanes; ++k) {
+    auto log_of = [&](int j) {
+      const double z = x[j] - at(panel, fields, j, k);
+      return std::log1p(at(panel, fields, d + j, k) * z * z);
+    };
+    double right = 0.0, logs = 0.0;
+    for (int j : observed) right += at(panel, fields, 3 * d + j, k) - at(panel, fields, 2 * d + j, k) * log_of(j);
+    for (int j = 0; j < d; ++j) logs += log_of(j);
+    worst = larger(worst, relative(out[k], right));
+    worst = larger(worst, relative(even[k], at(panel, fields, 3 * d, k) - at(panel, fields, 2 * d, k) * logs));
+  }
+  return worst;
+}
+
+double sums_of_fields(const Simd& loops, Rng& rng, int count) {
+  const int blocks = 3, fields = 29;
+  const auto panel = panel_of(blocks, fields, [&](int) { return rng.normal(); });
+  std::vector<int> list(count);
+  for (int& f : list) f = rng.index(fields);
+  AlignedVector<double> out(blocks * kLanes);
+  loops.field_sums(panel.data(), blocks, fields, list.data(), count, out.data());
+  double worst = 0.0;
+  for (int k = 0; k < blocks * kLanes; ++k) {
+    double right = 0.0;
+    for (int f : list) right += at(panel, fields, f, k);
+    worst = larger(worst, relative(out[k], right));
+  }
+  return worst;
+}
+
+double poisson_predictive(const Simd& loops, Rng& rng, int d) {
+  const int blocks = 2, fields = 3 * d + 1, bits = 12;
+  const auto panel = panel_of(blocks, fields, [&](int f) { return f < d ? 0.1 + 1000.0 * rng.uniform() : rng.uniform(); });
+  std::vector<int> list, columns;
+  std::vector<double> counts;
+  for (int j = 0; j < d; ++j) {
+    if (j % 3 == 0) list.push_back(2 * d + j);
+    if (j % 4 == 3) continue;
+    columns.push_back(j);
+    counts.push_back(j % 2 ? 1 + rng.index(16) : 17 + rng.index(2000));
+  }
+  AlignedVector<double> out(blocks * kLanes);
+  loops.poisson_predictive(panel.data(), blocks, d, list.data(), static_cast<int>(list.size()), columns.data(), counts.data(),
+                           static_cast<int>(columns.size()), bits, 0.7, out.data());
+  double worst = 0.0;
+  for (int k = 0; k < blocks * kLanes; ++k) {
+    double right = 0.7;
+    for (int f : list) right += at(panel, fields, f, k);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const double a = at(panel, fields, columns[i], k);
+      right += log_rising(a, counts[i]) - counts[i] * at(panel, fields, d + columns[i], k);
+    }
+    worst = larger(worst, relative(out[k], right));
+  }
+  return worst;
+}
+
+double weights_of_bases(const Simd& loops, Rng& rng, int k, int R) {
+  const int stride = (k + 2 * kLanes - 1) / kLanes * kLanes;
+  AlignedVector<double> weight(static_cast<std::size_t>(stride) * R), scale(stride, 1.0), out(stride, 0.25);
+  for (double& w : weight) w = std::exp(-30.0 * rng.uniform());
+  for (double& s : scale) s = 1.0 + rng.index(50);
+  std::vector<double> b(R);
+  for (double& v : b) v = rng.uniform();
+  loops.mixed_weights(weight.data(), scale.data(), k, stride, R, b.data(), out.data());
+  double worst = 0.0;
+  for (int j = 0; j < k; ++j) {
+    double sum = 0.0;
+    for (int r = 0; r < R; ++r) sum += weight[static_cast<std::size_t>(r) * stride + j] * b[r];
+    worst = larger(worst, relative(out[j], 0.25 + std::log(scale[j] * sum)));
+  }
+  return worst;
+}
+
+// The sums of lnΓ that rows of counts are scored with, whatever the width of the counts and the number of factors multiplied.
+double rising_counts(const Simd& loops, Rng& rng) {
+  constexpr int kColumns = 50, kCells = 40;
+  std::vector<std::uint16_t> small(kColumns * kTile);
+  for (auto& n : small) n = static_cast<std::uint16_t>(rng.index(4) ? rng.index(5) : rng.index(60000));
+  const std::vector<std::int32_t> large(small.begin(), small.end());
+  std::vector<std::int32_t> cells;
+  double tokens = 0.0;
+  for (int w = 0; w < kCells; ++w) {
+    cells.insert(cells.end(), {w, rng.index(8) ? 1 + rng.index(20) : 1 + rng.index(3000)});
+    tokens += cells.back();
+  }
+  double worst = 0.0;
+  for (const double beta : {0.1, 30.0})
+    for (const int lanes : {8, 16, 24, 32})
+      for (const double digits : {5.0, 18.0}) {
+        std::vector<double> a(kTile, 0.0), b(kTile, 0.0), mass(kTile);
+        loops.rise_small(small.data(), cells.data(), kCells, lanes, beta, digits, 1.0, a.data());
+        loops.rise_large(large.data(), cells.data(), kCells, lanes, beta, digits, 1.0, b.data());
+        for (int j = 0; j < lanes; ++j) {
+          mass[j] = beta * (1 + j);
+          double sum = 0.0;
+          for (int i = 0; i < kCells; ++i) sum += log_rising(beta + large[cells[2 * i] * kTile + j], cells[2 * i + 1]);
+          worst = larger(worst, std::abs(a[j] - sum) / std::abs(sum), std::abs(a[j] - b[j]));
+        }
+        for (const double count : {0.0, 1.0, 16.0, 17.0, tokens}) {
+          std::fill(a.begin(), a.end(), 0.0);
+          loops.subtract_rising(mass.data(), lanes, count, 2.0, a.data());
+          for (int j = 0; j < lanes; ++j) worst = larger(worst, relative(a[j], 2.0 - log_rising(mass[j], count)));
+        }
+      }
+  return worst;
+}
+
+double softmax(const Simd& loops, Rng& rng, int k) {
+  std::vector<double> x(k + kLanes), y;
+  for (double& v : x) v = 100.0 * rng.normal();
+  y = x;
+  const double total = loops.softmax(y.data(), k), top = *std::max_element(x.begin(), x.begin() + k);
+  double sum = 0.0, worst = 0.0;
+  for (int i = 0; i < k; ++i) {
+    const double e = x[i] - top < -700.0 ? 0.0 : std::exp(x[i] - top);
+    sum += e;
+    worst = larger(worst, std::abs(y[i] - e) / (e + 1e-300));
+  }
+  return larger(worst, std::abs(total - sum) / sum);
+}
+
+}  // namespace
+
+int loops_tests() {
+  int failures = 0;
+  for (const char* name : {"baseline", "avx2", "avx512"}) {
+    const Simd* loops = simd_named(name);
+    if (!loops) {
+      std::printf("skip  %s: this machine lacks it\n", name);
+      continue;
+    }
+    const auto expect = [&](double worst, const char* what) {
+      const bool ok = worst < 1e-12;
+      std::printf("%s  %s, %s (%.3g)\n", ok ? "ok  " : "FAIL", what, name, worst);
+      failures += !ok;
+    };
+    Rng rng(1);
+    double gaussian = 0.0, merged = 0.0, diagonal = 0.0, poisson = 0.0, sums = 0.0, bases = 0.0, soft = 0.0;
+    for (const int d : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 64, 65}) {
+      gaussian = larger(gaussian, gaussian_predictive(*loops, rng, d));
+      merged = larger(merged, gaussian_merged(*loops, rng, d));
+      diagonal = larger(diagonal, diagonal_predictive(*loops, rng, d));
+      poisson = larger(poisson, poisson_predictive(*loops, rng, d));
+      sums = larger(sums, sums_of_fields(*loops, rng, d));
+      for (const int R : {1, 2, 5}) bases = larger(bases, weights_of_bases(*loops, rng, d, R));
+      soft = larger(soft, softmax(*loops, rng, d));
+    }
+    expect(gaussian, "Gaussian predictives");
+    expect(merged, "determinants of merged clusters");
+    expect(diagonal, "diagonal predictives");
+    expect(poisson, "Poisson predictives");
+    expect(sums, "sums of fields");
+    expect(bases, "weights of basis measures");
+    expect(soft, "softmax");
+    expect(rising_counts(*loops, rng), "sums of rising factorials");
+  }
+  return failures;
+}

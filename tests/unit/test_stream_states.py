@@ -1,0 +1,67 @@
+"""Streams in states that a short one never reaches: gaps that come late, and saves when it is no longer young."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.trees import TreeStream
+
+RNG = np.random.default_rng(0)
+KIND = np.repeat([0, 1, 2], 60)
+CODES = np.where(RNG.random((180, 6)) < 0.85, KIND[:, None], RNG.integers(0, 3, (180, 6)))
+NUMBERS = RNG.normal(2.0 * KIND[:, None], 1.0, (180, 6))
+# Both have a quick way for data without gaps; equal shapes let the columns of a Gaussian share their logarithms.
+FAMILIES = {
+    "Categorical": (hr.Categorical(0.5, levels=[[0, 1, 2]] * 6), CODES.astype(float)),
+    "GaussianDiagonal": (hr.GaussianDiagonal(mean=np.zeros(6), r=0.1, a=1.0, b=np.ones(6)), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_gaps_that_come_late(name: str) -> None:
+    """A first batch without gaps, which the trees have read, and a second with them."""
+    family, X = FAMILIES[name]
+    order = np.random.default_rng(1).permutation(180)
+    first, second = X[order[:120]].copy(), X[order[120:]].copy()
+    second[np.random.default_rng(2).random(second.shape) < 0.3] = np.nan
+    stream = TreeStream(hr.Mixture(hr.DP(1.0), family), seed=0)
+    stream.add(first)
+    stream.predict_log_weights(first)
+    stream.add(second)
+    everything = np.vstack([first, second])
+    labels = np.unique(stream.labels, return_inverse=True)[1]
+    assert stream.log_joint == pytest.approx(stream.model.log_joint(everything, labels), abs=1e-8)
+    weights, family = stream.predict_log_weights(second), stream.model.likelihood
+    for column, cluster in enumerate(stream.cluster_ids):
+        rows = everything[stream.labels == cluster]
+        alone = family.log_marginal(rows) - np.log(len(rows) / 181)
+        for i in range(0, 60, 7):
+            joined = family.log_marginal(np.vstack([rows, second[i : i + 1]]))
+            assert weights[i, column] == pytest.approx(joined - alone, abs=1e-8)
+    # What a row is worth where it sits decides where it goes: no kind of row is lost among another.
+    truth = KIND[order]
+    assert all(np.bincount(truth[stream.labels == c]).max() > 0.8 * (stream.labels == c).sum() for c in stream.cluster_ids)
+
+
+def test_a_stream_saved_when_it_is_no_longer_young(tmp_path: Path) -> None:
+    """Beyond 4,096 points old rows are looked at again one for one, from where the last look ended."""
+    rng = np.random.default_rng(3)
+    stream = TreeStream(hr.Mixture(hr.DP(1.0), hr.GaussianWishart(mean=[0, 0], r=0.1, nu=5, psi=np.eye(2))), seed=0)
+
+    def batch(n: int) -> np.ndarray:
+        return 2.2 * rng.integers(0, 4, (n, 2)) + rng.normal(size=(n, 2))
+
+    stream.add(batch(4500))
+    for size in (300, 700):
+        stream.add(batch(size))
+        stream.save(tmp_path / "stream")
+        twin = TreeStream.load(tmp_path / "stream")
+        for X in (batch(40), batch(200)):
+            assert np.array_equal(stream.add(X), twin.add(X))
+        assert stream.log_joint == twin.log_joint
+        assert np.array_equal(stream.labels, twin.labels)
+        assert stream.events == twin.events
