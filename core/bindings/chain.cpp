@@ -164,6 +164,11 @@ class PyChain {
     for (int i = 0; i < count; ++i) chain_->warm_up(static_cast<double>(done + i) / total);
   }
 
+  void end_warm_up() {
+    nb::gil_scoped_release release;
+    chain_->end_warm_up();
+  }
+
   nb::dict state() const {
     const Measure& m = chain_->state.measure;
     Values log_u(m.groups()), alpha(m.bases());
@@ -177,6 +182,7 @@ class PyChain {
     out["tau"] = m.tau();
     out["theta"] = m.theta();
     out["rng"] = to_array(std::vector<std::uint64_t>(chain_->state.rng.state().begin(), chain_->state.rng.state().end()));
+    out["warming"] = chain_->warming();
     Carried carried;
     chain_->kernel().save(carried);
     out["kernel_whole"] = to_array(carried.whole);
@@ -186,7 +192,7 @@ class PyChain {
 
   void set_state(In<std::int32_t, 1> labels, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
                  std::optional<In<std::uint64_t, 1>> rng, std::optional<In<std::int32_t, 1>> kernel_whole,
-                 std::optional<In<double, 1>> kernel_real) {
+                 std::optional<In<double, 1>> kernel_real, bool warming) {
     Measure& m = chain_->state.measure;
     std::vector<int> start = to_vector(labels);
     check_labels(start, chain_->likelihood().rows());
@@ -205,9 +211,7 @@ class PyChain {
     Carried carried;
     carried.whole.assign(kernel_whole->data(), kernel_whole->data() + kernel_whole->size());
     carried.real.assign(kernel_real->data(), kernel_real->data() + kernel_real->size());
-    CarriedReader reader(carried);
-    chain_->kernel().load(chain_->state, reader);
-    if (!reader.at_end()) throw std::invalid_argument("a kernel's memory holds more than this kernel wrote");
+    chain_->load(carried, warming);
   }
 
   std::vector<std::string> stat_names() const { return chain_->kernel().stat_names(); }
@@ -391,10 +395,13 @@ void bind_chain(nb::module_& m) {
            nb::arg("seed") = 0, nb::arg("stream") = 0)
       .def("run", &PyChain::run, nb::arg("iterations"), nb::arg("thin") = 1)
       .def("warm_up", &PyChain::warm_up, nb::arg("count"), nb::arg("done"), nb::arg("total"))
+      .def("end_warm_up", &PyChain::end_warm_up)
+      .def_prop_ro("warming", [](PyChain& c) { return c.chain().warming(); })
       .def("start_sequentially", &PyChain::start_sequentially)
       .def("state", &PyChain::state)
       .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"),
-           nb::arg("theta"), nb::arg("rng") = nb::none(), nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none())
+           nb::arg("theta"), nb::arg("rng") = nb::none(), nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none(),
+           nb::arg("warming") = true)
       .def("log_joint", &PyChain::log_joint)
       .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)

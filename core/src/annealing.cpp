@@ -39,11 +39,19 @@ void Annealing::follow(State& state, Gibbs& gibbs, double progress) {
   }
 }
 
-// What is still hot is dropped, what has cooled is judged as it is.
+void take_higher(State& state, const std::vector<int>& labels) {
+  const std::vector<int> own = state.partition.labels();
+  const double before = state.log_joint();
+  state.partition.assign(labels);
+  if (state.log_joint() < before) state.partition.assign(own);
+}
+
+// What is still hot is dropped: log joints tell it from what has cooled, by hundreds of nats. Then masses are compared, as they would
+// have been at the end of the last stage.
 void Annealing::end(State& state, Gibbs& gibbs) {
-  if (stage_ > climbing && stage_ <= heated) state.partition.assign(kept_);
-  if (stage_ == top_of_heated || stage_ == top_of_best) state.partition.assign(found_);
-  if (stage_ > heated && stage_ < over) keep_heavier(state, gibbs);
+  if (stage_ > climbing && stage_ <= heated) take_higher(state, kept_);
+  if (stage_ == top_of_heated || stage_ == top_of_best) take_higher(state, found_);
+  if (stage_ > heated && stage_ < over) keep_heavier(state, gibbs, kept_);
   for (std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) labels->clear();
   stage_ = over;
   heat_ = 1.0;
@@ -79,7 +87,7 @@ void Annealing::enter(State& state, Gibbs& gibbs, Stage stage, bool hot) {
       state.partition.assign(std::exchange(found_, {}));
       break;
     case over:
-      keep_heavier(state, gibbs);
+      keep_heavier(state, gibbs, std::exchange(kept_, {}));
       break;
   }
 }
@@ -96,8 +104,8 @@ void Annealing::see_top(State& state) {
 }
 
 // At the hyper-parameters that suit either of the two: they differ, and each suits its own better.
-void Annealing::keep_heavier(State& state, Gibbs& gibbs) {
-  const std::vector<int> found = state.partition.labels(), kept = std::exchange(kept_, {});
+void Annealing::keep_heavier(State& state, Gibbs& gibbs, const std::vector<int>& kept) {
+  const std::vector<int> found = state.partition.labels();
   const Measure drawn = state.measure;
   auto heavier = [&] {
     state.partition.assign(found);

@@ -1,6 +1,7 @@
 // A chain: one iteration moves the partition, then u, then the hyper-parameters.
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "hedgerow/kernel.hpp"
 
@@ -51,7 +52,7 @@ Chain::Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, s
   state.partition.assign(labels);
 }
 
-void Chain::step() {
+void Chain::iterate() {
   state.partition.rebuild();
   kernel_->step(state);
   if (update_u) state.measure.update_u(state.rng, state.partition.sizes(), state.partition.log_q());
@@ -59,9 +60,28 @@ void Chain::step() {
 }
 
 void Chain::warm_up(double progress) {
+  if (!warming_) throw std::logic_error("the warm-up of this chain is over");
   state.partition.rebuild();
   kernel_->adapt(state, progress);
-  step();
+  iterate();
+}
+
+void Chain::end_warm_up() {
+  if (!std::exchange(warming_, false)) return;
+  state.partition.rebuild();
+  kernel_->end_warm_up(state);
+}
+
+void Chain::load(const Carried& carried, bool warming) {
+  CarriedReader reader(carried, warming);
+  kernel_->load(state, reader);
+  if (!reader.at_end()) throw std::invalid_argument("a kernel's memory holds more than this kernel wrote");
+  warming_ = warming;
+}
+
+void Chain::step() {
+  end_warm_up();
+  iterate();
 }
 
 }  // namespace hedgerow

@@ -60,32 +60,24 @@ TreeGuided::TreeGuided(Guides given, int grown, int global_moves, int single_mov
       anneal_(anneal && sweep_rate > 0.0),
       sweep_rate_(sweep_rate) {}
 
-void TreeGuided::grow(State& state, int count) {
+// `offer`: the partition of the first pass is taken where it is better than the state's.
+void TreeGuided::grow(State& state, int count, bool offer) {
   for (int g = 0; g < count; ++g) {
     std::vector<int> roots;
-    guides_.push_back(grow_guide(state, growths_ <= 1, warming_ && growths_ <= 1 ? &roots : nullptr));
-    if (!roots.empty()) offer(state, roots);
+    guides_.push_back(grow_guide(state, growths_ <= 1, offer && growths_ <= 1 ? &roots : nullptr));
+    if (!roots.empty()) take_higher(state, roots);
   }
-}
-
-void TreeGuided::offer(State& state, const std::vector<int>& labels) {
-  const std::vector<int> own = state.partition.labels();
-  const double before = state.log_joint();
-  state.partition.assign(labels);
-  if (state.log_joint() < before) state.partition.assign(own);
 }
 
 // One guide is enough to climb with; all of them are grown once the hyper-parameters, if any are drawn, have had time to settle.
 void TreeGuided::adapt(State& state, double progress) {
   constexpr double kAgain[] = {0.0, 0.1, 0.5};  // shares of the warm-up
   constexpr int kTimes = 3;
-  warming_ = true;
-  settled_ = false;
   if (grown_ > 0 && growths_ < kTimes && progress >= kAgain[growths_]) {
     ++growths_;
     if (state.measure.has_laws()) guides_.clear();
     const int wanted = growths_ == 1 || (growths_ < kTimes && !state.measure.has_laws()) ? 1 : grown_;
-    grow(state, wanted - static_cast<int>(guides_.size()));
+    grow(state, wanted - static_cast<int>(guides_.size()), true);
   }
   if (anneal_) annealing_.follow(state, gibbs_, progress);
 }
@@ -99,15 +91,17 @@ int TreeGuided::tuned_moves(const State& state, double visited, double share, do
 
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
 // a sweep. On small sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
-void TreeGuided::settle(State& state) {
-  annealing_.end(state, gibbs_);
+void TreeGuided::end_warm_up(State& state) {
+  if (drawing_) return;
   const int n = state.partition.rows();
+  if (guides_.empty() && n > 1) grow(state, grown_, false);
+  annealing_.end(state, gibbs_);
   sort_rows(n);
   const double visited = static_cast<double>(doubtful_.size()) + static_cast<double>(steady_.size()) / kTurns;
   moves_ = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, visited, 0.15, std::clamp(3000.0 / n, 2.0, 10.0), kMoves);
   singles_each_ =
       single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), kSingles * visited));
-  settled_ = true;
+  drawing_ = true;
 }
 
 // Without a warm-up every row is as doubtful as any other.
@@ -130,7 +124,7 @@ void TreeGuided::sort_rows(int n) {
 
 // The lists depend on the warm-up alone and their turns on nothing: a fixed cycle of Gibbs updates.
 void TreeGuided::sweep(State& state) {
-  if (!settled_) return gibbs_.step(state);
+  if (!drawing_) return gibbs_.step(state);
   const int count = static_cast<int>(steady_.size());
   const int begin = static_cast<int>(static_cast<std::int64_t>(count) * next_steady_ / kTurns);
   next_steady_ = (next_steady_ + 1) % kTurns;
@@ -140,7 +134,7 @@ void TreeGuided::sweep(State& state) {
 }
 
 void TreeGuided::save(Carried& out) const {
-  out.whole.insert(out.whole.end(), {settled_, moves_, singles_each_, next_steady_, watch_.sweeps, !watch_.empty()});
+  out.whole.insert(out.whole.end(), {drawing_, moves_, singles_each_, next_steady_, watch_.sweeps, !watch_.empty()});
   annealing_.save(out);
   out.real.insert(out.real.end(), watch_.opening.begin(), watch_.opening.end());
   out.real.insert(out.real.end(), watch_.moving.begin(), watch_.moving.end());
@@ -156,7 +150,8 @@ void TreeGuided::save(Carried& out) const {
 
 void TreeGuided::load(State& state, CarriedReader& in) {
   const std::size_t n = static_cast<std::size_t>(state.partition.rows());
-  settled_ = in.whole() != 0;
+  drawing_ = in.whole() != 0;
+  if (!drawing_ && !in.warming()) throw std::invalid_argument("a kernel's memory is of a warm-up that is over");
   moves_ = in.whole();
   singles_each_ = in.whole();
   next_steady_ = in.whole();
@@ -176,11 +171,13 @@ void TreeGuided::load(State& state, CarriedReader& in) {
         if (!(p >= -1e-9 && p <= 1.0 + 1e-9)) throw std::invalid_argument("a kernel's memory has probabilities outside [0, 1]");
   }
   if (watch_.sweeps < 0) throw std::invalid_argument("a kernel's memory has seen a negative number of sweeps");
-  if (settled_) sort_rows(static_cast<int>(n));
+  if (drawing_) sort_rows(static_cast<int>(n));
   if (grown_ == 0) return;
   growths_ = in.whole();
   const int count = in.whole();
-  if (growths_ < 0 || count < 0 || count > grown_) throw std::invalid_argument("a kernel's memory has guides it cannot have grown");
+  const bool none = count == 0 && (growths_ > 0 || (drawing_ && n > 1));
+  if (growths_ < 0 || count < 0 || count > grown_ || none)
+    throw std::invalid_argument("a kernel's memory has guides it cannot have grown");
   guides_.clear();
   for (int g = 0; g < count; ++g) {
     std::vector<int> sides[2];
@@ -219,24 +216,21 @@ void TreeGuided::step(State& state) {
   splits_ = split_accepts_ = merges_ = merge_accepts_ = log_r_count_ = 0;
   log_r_sum_ = 0.0;
   sides_.attach(state);
-  if (guides_.empty() && state.partition.rows() > 1) grow(state, grown_);
   const int n = state.partition.rows();
-  if (!warming_ && !settled_) settle(state);
-  const bool exact = !warming_ || annealing_.heat() == 1.0;
+  const bool exact = annealing_.heat() == 1.0;
   const int moves = !exact                    ? 0
-                    : settled_                ? moves_
+                    : drawing_                ? moves_
                     : global_moves_ != kTuned ? global_moves_
                                               : tuned_moves(state, n, 0.5, kMoves, kClimbing);
   if (n > 1)
     for (int g = 0; g < moves; ++g) global_move(state);
   gibbs_.rest();
   singles_.births = singles_.deaths = 0;
-  if (warming_ && static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
-  gibbs_.watch(warming_ && exact ? &watch_ : nullptr);
-  gibbs_.set_heat(exact ? 1.0 : annealing_.heat(), annealing_.most_clusters(n));
-  if (settled_ && n > 1) singles_.step(state, gibbs_, singles_each_);
+  if (!drawing_ && static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
+  gibbs_.watch(!drawing_ && exact ? &watch_ : nullptr);
+  gibbs_.set_heat(annealing_.heat(), annealing_.most_clusters(n));
+  if (drawing_ && n > 1) singles_.step(state, gibbs_, singles_each_);
   if (!exact || sweep_rate_ >= 1.0 || state.rng.uniform() < sweep_rate_) sweep(state);
-  warming_ = false;
 }
 
 }  // namespace hedgerow

@@ -6,8 +6,10 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "hedgerow/builder.hpp"
 #include "hedgerow/kernels/combine.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
 #include "hedgerow/kernels/published.hpp"
@@ -63,7 +65,49 @@ Prior sampled_prior() {
   return prior;
 }
 
+// ---- what refers to parts of itself stays where it is
+
+template <typename T>
+constexpr bool kStays = !std::is_copy_constructible_v<T> && !std::is_move_constructible_v<T> && !std::is_copy_assignable_v<T> &&
+                        !std::is_move_assignable_v<T>;
+static_assert(kStays<State> && kStays<Chain> && kStays<Forest> && kStays<Stream> && kStays<TreeBuilder>);
+
 // ---- kernels
+
+// Counts what a chain asks of it.
+struct Counting final : Kernel {
+  explicit Counting(std::vector<std::string>& calls) : calls_(calls) {}
+  void step(State&) override { calls_.emplace_back("step"); }
+  void adapt(State&, double) override { calls_.emplace_back("adapt"); }
+  void end_warm_up(State&) override { calls_.emplace_back("end"); }
+  std::vector<std::string>& calls_;
+};
+
+void warm_up_ends_once() {
+  const std::vector<double> x = rows(5, 1, 1);
+  for (int warmup : {0, 2}) {
+    std::vector<std::string> calls, wanted;
+    std::vector<Combined::Part> inner, outer;
+    inner.push_back({"inner", std::make_unique<Counting>(calls), 1.0});
+    outer.push_back({"outer", std::make_unique<Mix>(std::move(inner)), 1.0});
+    Chain c(wishart(x, 1), sampled_prior(), std::make_unique<Cycle>(std::move(outer)), std::vector<int>(5, 0), {}, 7, 0);
+    for (int i = 0; i < warmup; ++i) {
+      c.warm_up(i / 2.0);
+      wanted.insert(wanted.end(), {"adapt", "step"});
+    }
+    if (warmup == 0) c.end_warm_up();
+    for (int i = 0; i < 2; ++i) c.step();
+    wanted.insert(wanted.end(), {"end", "step", "step"});
+    expect(calls == wanted, "a warm-up ends once, before the first draw", warmup);
+    bool refused = false;
+    try {
+      c.warm_up(0.5);
+    } catch (const std::logic_error&) {
+      refused = true;
+    }
+    expect(refused, "and does not begin again", warmup);
+  }
+}
 
 std::unique_ptr<Kernel> kernel(int which) {
   if (which == 0) return std::make_unique<Gibbs>();
@@ -81,15 +125,13 @@ Chain chain(const std::shared_ptr<const Likelihood>& likelihood, int which) {
   return Chain(likelihood, sampled_prior(), kernel(which), std::vector<int>(likelihood->rows(), 0), {}, 7, which);
 }
 
-void put_back(Chain& to, const Chain& from, const Carried& carried) {
+void put_back(Chain& to, const Chain& from, const Carried& carried, bool warming) {
   const Measure& m = from.state.measure;
   const double log_u = m.log_u(), alpha = m.alpha();
   to.state.measure.set(&log_u, &alpha, m.sigma(), m.tau(), m.theta());
   to.state.partition.assign(from.state.partition.labels());
   to.state.rng.set_state(from.state.rng.state());
-  CarriedReader reader(carried);
-  to.kernel().load(to.state, reader);
-  if (!reader.at_end()) throw std::invalid_argument("more than was written");
+  to.load(carried, warming);
 }
 
 void kernels_go_on() {
@@ -103,7 +145,7 @@ void kernels_go_on() {
       for (int i = 0; i < until; ++i) first.warm_up(i / 60.0);
       Carried carried;
       first.kernel().save(carried);
-      put_back(second, first, carried);
+      put_back(second, first, carried, true);
       memories.push_back(carried);
       for (int i = until; i < until + 3; ++i)
         for (Chain* c : {&first, &second}) c->warm_up(i / 60.0);
@@ -117,7 +159,7 @@ void kernels_go_on() {
     for (int i = 0; i < 5; ++i) first.step();
     Carried carried;
     first.kernel().save(carried);
-    put_back(second, first, carried);
+    put_back(second, first, carried, false);
     same = true;
     for (int i = 0; i < 10; ++i) {
       first.step();
@@ -141,7 +183,7 @@ void kernels_go_on() {
       if (!other.real.empty() && t % 3 == 0) other.real[rng.index(static_cast<int>(other.real.size()))] = t % 2 ? std::nan("") : -1e300;
       Chain third = chain(likelihood, which);
       try {
-        put_back(third, first, other);
+        put_back(third, first, other, t % 2 == 0);
         if (t % 2 == 0) third.warm_up(t / 150.0);
         third.step();
       } catch (const std::invalid_argument&) {
@@ -321,6 +363,7 @@ void hostile_counts() {
 }  // namespace
 
 int states_tests() {
+  warm_up_ends_once();
   kernels_go_on();
   mass_counts_partitions();
   streams_go_on(true);

@@ -17,7 +17,7 @@ import pytest
 from scipy.special import logsumexp
 
 from hedgerow import priors
-from hedgerow.kernels import KERNELS, Gibbs, Kernel
+from hedgerow.kernels import KERNELS, Gibbs, Kernel, SplitMerge, TreeGuided, cycle, mix
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, Beta, Gamma, PitmanYor, Prior
@@ -42,6 +42,8 @@ PLANE, GAPS = LIKELIHOODS["GaussianWishart"][1], LIKELIHOODS["GaussianDiagonal"]
 EXAMINEES: dict[str, Kernel | PythonKernel] = {
     kind.__name__ if i == 0 else repr(kernel): kernel for kind in KERNELS if kind.exact for i, kernel in enumerate(kind.examples())
 }
+EXAMINEES["mix(TreeGuided, Gibbs)"] = mix(TreeGuided(), Gibbs(), weights=(0.1, 0.9))
+EXAMINEES["cycle(SplitMerge, TreeGuided)"] = cycle(SplitMerge(), TreeGuided())
 U = 1.7
 
 

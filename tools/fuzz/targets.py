@@ -202,7 +202,8 @@ def _use_run(folder: Path) -> None:
         bound = plan.bind()
         for index, begin in enumerate(begins):
             chain = plan.open(index, bound, begin.state)
-            chain.warm_up(1, 0, 2)
+            if chain.warming:
+                chain.warm_up(1, 0, 2)
             chain.run(1)
 
 

@@ -21,6 +21,8 @@ class TreeBuilder {
  public:
   TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
               std::uint64_t seed, std::uint64_t stream);
+  TreeBuilder(const TreeBuilder&) = delete;
+  TreeBuilder& operator=(const TreeBuilder&) = delete;
 
   // From scratch: greedily, or over the rows in an order (empty: a random one). Early points are placed with little to go by,
   // so a balanced build looks at all of them again whenever their number has doubled, parts trees that are better as two, and then

@@ -45,6 +45,8 @@ class Forest {
  public:
   // `groups` maps rows to groups of the measure and may be empty when there is one. Both references outlive the forest.
   Forest(const Likelihood& likelihood, const Measure& measure, std::vector<int> groups);
+  Forest(const Forest&) = delete;
+  Forest& operator=(const Forest&) = delete;
 
   const Likelihood& likelihood() const { return likelihood_; }
   const Measure& measure() const { return measure_; }

@@ -12,9 +12,11 @@
 
 namespace hedgerow {
 
-// The least the next step needs.
+// The least the next step needs. It stays where it is: the partition refers to the measure.
 struct State {
   State(const Likelihood& likelihood, const Prior& prior, std::vector<int> groups, Rng rng);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   double log_joint();  // of the data, the partition and u; the laws of hyper-parameters left out
   Measure measure;
   Partition partition;
@@ -30,7 +32,8 @@ struct Carried {
 // Reads it front to back. Files are not trusted: throws std::invalid_argument where the numbers end early.
 class CarriedReader {
  public:
-  explicit CarriedReader(const Carried& from) : from_(from) {}
+  CarriedReader(const Carried& from, bool warming) : from_(from), warming_(warming) {}
+  bool warming() const { return warming_; }  // taken before the end of the warm-up
   int whole() { return wholes(1)[0]; }
   std::vector<int> wholes(std::size_t count);
   std::vector<double> reals(std::size_t count);
@@ -38,6 +41,7 @@ class CarriedReader {
 
  private:
   const Carried& from_;
+  bool warming_;
   std::size_t whole_ = 0, real_ = 0;
 };
 
@@ -46,9 +50,11 @@ class Kernel {
   virtual ~Kernel() = default;
   // One iteration: moves the partition; u and the hyper-parameters stay.
   virtual void step(State& state) = 0;
-  // Called before an iteration whose draw is thrown away, with the share of the warm-up done; what follows the last call must
-  // depend on the state through exact moves only.
+  // Called before an iteration of the warm-up, whose draw is thrown away, with the share of it that is done.
   virtual void adapt(State& state, double progress) { (void)state, (void)progress; }
+  // Called once, between the last iteration of the warm-up and the first draw that is kept, and before the first draw where there
+  // is no warm-up. The partition may still be replaced; every step after it depends on the state through exact moves only.
+  virtual void end_warm_up(State& state) { (void)state; }
   // What happened in the last iteration, one number per name.
   virtual std::vector<std::string> stat_names() const { return {}; }
   virtual void stats(double* out) const { (void)out; }
@@ -84,9 +90,16 @@ class Chain {
  public:
   Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
         const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream);
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
 
+  // Stages of a run: iterations that may adapt, their end, draws. The first draw ends a warm-up that nobody has ended.
+  void warm_up(double progress);
+  void end_warm_up();  // once; later calls do nothing
   void step();
-  void warm_up(double progress);  // an iteration that may adapt
+  bool warming() const { return warming_; }
+  // What the kernel of a chain made alike carried, and the stage it was in. Throws std::invalid_argument for what cannot be.
+  void load(const Carried& carried, bool warming);
   double log_joint() { return state.log_joint(); }
 
   State state;
@@ -97,6 +110,8 @@ class Chain {
  private:
   std::shared_ptr<const Likelihood> likelihood_;
   std::unique_ptr<Kernel> kernel_;
+  bool warming_ = true;
+  void iterate();
 };
 
 }  // namespace hedgerow

@@ -42,6 +42,8 @@ class Stream final : private Witness {
          std::uint64_t seed);
   // Goes on from a state; `likelihood` holds the rows it speaks of. Throws std::invalid_argument when the two do not fit.
   Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, StreamOptions options, const StreamState& state);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   // A batch of rows. Throws before anything is changed.
   void add(const Likelihood& batch, const std::vector<int>& groups);

@@ -132,7 +132,7 @@ class Chain:
         self._core.set_state(labels, log_u, alpha, sigma, tau, theta)
 
     def run(self, iterations: int, thin: int = 1) -> Block:
-        """Advance by `iterations` × `thin` steps and keep every `thin`-th."""
+        """Advance by `iterations` × `thin` steps and keep every `thin`-th; ends the warm-up first if nobody has."""
         raw = self._core.run(iterations, thin)
         stats = {name: raw["stats"][:, i] for i, name in enumerate(self._core.stat_names)}
         return Block(
@@ -152,6 +152,15 @@ class Chain:
         self._core.warm_up(count, done, total)
 
     @property
+    def warming(self) -> bool:
+        """Whether the warm-up is still to end."""
+        return self._core.warming
+
+    def end_warm_up(self) -> None:
+        """Between the last iteration of the warm-up and the first draw: every part of the kernel drops what it remembers."""
+        self._core.end_warm_up()
+
+    @property
     def n_clusters(self) -> int:
         """Clusters of the present state."""
         return self._core.n_clusters
@@ -161,7 +170,7 @@ class Chain:
         return float(self._core.log_joint())
 
     def state(self) -> dict[str, Any]:
-        """Everything the next step needs: labels, u, hyper-parameters, random-number words, what the kernel carries."""
+        """Everything the next step needs: labels, u, hyper-parameters, random-number words, the stage, what the kernel carries."""
         return self._core.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -68,7 +68,7 @@ def read_block(folder: Path, file: File, n: int) -> Block:
 
 def write_state(path: Path, state: Mapping[str, Any]) -> File:
     """Write labels, u, hyper-parameters and the kernel's counters; the random-number words go into the manifest."""
-    content = {name: float(state[name]) for name in _SCALARS}
+    content = {name: float(state[name]) for name in _SCALARS} | {"warming": bool(state["warming"])}
     arrays = {name: state[name] for name in _ARRAYS}
     return _write(path, "state", content, arrays | {"kernel_head": state["kernel_whole"][:_HEAD]})
 
@@ -99,6 +99,7 @@ def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
         state |= {name: float(stored.content[name]) for name in _SCALARS}
         state |= {name: carried.arrays[name] for name in _CARRIED}
         state["kernel_whole"] = np.concatenate([stored.arrays["kernel_head"], state["kernel_whole"]])
+        state["warming"] = bool(stored.content.get("warming", True))  # 0.1.0 left it to the kernel's memory
         state["rng"] = np.array([int(word, 16) for word in file.rng], np.uint64)
         _check_state(state)
     except (KeyError, TypeError, ValueError, OverflowError) as error:

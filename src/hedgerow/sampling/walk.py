@@ -56,6 +56,8 @@ class Pace:
 def walk(plan: Plan, index: int, chain: Chain, done: int) -> Iterator[tuple[Update, Block | None]]:
     """Blocks of one chain until its plan is done; the sizes depend on the clock, the draws do not."""
     size = 1
+    if done >= plan.warmup:
+        chain.end_warm_up()
     while done < plan.total:
         clock = time.perf_counter()
         warming_up = done < plan.warmup
@@ -64,6 +66,8 @@ def walk(plan: Plan, index: int, chain: Chain, done: int) -> Iterator[tuple[Upda
             size = min(size, plan.warmup - done)
             chain.warm_up(size, done, plan.warmup)
             done += size
+            if done == plan.warmup:
+                chain.end_warm_up()
         else:
             size = min(size, (plan.total - done) // plan.thin)
             block = chain.run(size, plan.thin)

@@ -15,11 +15,14 @@
 
 namespace hedgerow {
 
+// Takes whichever of the two partitions, this one or the state's, has the higher joint density.
+void take_higher(State& state, const std::vector<int>& labels);
+
 class Annealing {
  public:
   // What the coming iteration of a warm-up that is so far on (0 to 1) needs: may replace the partition and sets the heat.
   void follow(State& state, Gibbs& gibbs, double progress);
-  // The warm-up may be shorter than announced.
+  // The warm-up may be shorter than announced, and other kernels may have moved the partition since the last call.
   void end(State& state, Gibbs& gibbs);
   double heat() const { return heat_; }
   int most_clusters(int rows) const;  // while the heat is not 1
@@ -31,7 +34,7 @@ class Annealing {
   static bool looks_for_top(Stage stage) { return stage == top_of_start || stage == top_of_climbed || stage == top_of_heated; }
   void enter(State& state, Gibbs& gibbs, Stage stage, bool hot);
   void see_top(State& state);
-  void keep_heavier(State& state, Gibbs& gibbs);
+  static void keep_heavier(State& state, Gibbs& gibbs, const std::vector<int>& kept);
 
   Stage stage_ = unseen;
   double hottest_ = 1.0, heat_ = 1.0;

@@ -18,6 +18,9 @@ class Combined : public Kernel {
   void adapt(State& state, double progress) override {
     for (Part& part : parts_) part.kernel->adapt(state, progress);
   }
+  void end_warm_up(State& state) override {
+    for (Part& part : parts_) part.kernel->end_warm_up(state);
+  }
   void save(Carried& out) const override {
     for (const Part& part : parts_) part.kernel->save(out);
   }

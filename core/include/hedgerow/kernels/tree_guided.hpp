@@ -42,6 +42,8 @@ class TreeGuided final : public Kernel {
 
   void step(State& state) override;
   void adapt(State& state, double progress) override;
+  // What the warm-up saw fixes which rows are visited and how many moves are made.
+  void end_warm_up(State& state) override;
   std::vector<std::string> stat_names() const override;
   void stats(double* out) const override;
   void save(Carried& out) const override;  // the guides grown so far
@@ -65,11 +67,7 @@ class TreeGuided final : public Kernel {
   void seed_sides(int i, int j);
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
-  void grow(State& state, int count);
-  // Takes whichever of the two partitions, this one or the state's, has the higher joint density.
-  void offer(State& state, const std::vector<int>& labels);
-  // The warm-up is over: what it saw fixes which rows are visited and how many moves are made.
-  void settle(State& state);
+  void grow(State& state, int count, bool offer);
   static int tuned_moves(const State& state, double visited, double share, double least, double most);
   void sort_rows(int rows);
   void sweep(State& state);
@@ -79,9 +77,8 @@ class TreeGuided final : public Kernel {
   int global_moves_, single_moves_;
   bool anneal_;
   double sweep_rate_;
-  bool warming_ = false;  // the coming iteration belongs to the warm-up
-  bool settled_ = false;
-  int moves_ = 0, singles_each_ = 0;  // moves an iteration once settled
+  bool drawing_ = false;              // the warm-up is over
+  int moves_ = 0, singles_each_ = 0;  // moves an iteration from then on
   Gibbs gibbs_;
   Singles singles_;
   RowWatch watch_;
