@@ -168,3 +168,42 @@ def test_columns_are_told_by_name(monkeypatch, capsys) -> None:
     assert "(b)" in told
     assert "(a)" in told
     assert "column 0" not in told
+
+
+def test_the_same_command_starts_it_again(monkeypatch, capsys, tmp_path) -> None:
+    """As a service manager does; what the state has for good may be repeated, and cannot be changed."""
+    command = ["--state", tmp_path / "s.hedge", "--prior", "DP(alpha=2.0)", "--likelihood", "GaussianDiagonal()", *EXACT]
+    command += ["--seed", "4", "--max-nodes", "5000"]
+    assert feed(monkeypatch, capsys, ROWS[:60], *command)[0] == 0
+    for again in (command, [*command, "--prior", "DP( 2 )"], ["--state", tmp_path / "s.hedge", *EXACT]):
+        code, told, err = feed(monkeypatch, capsys, ROWS[60:70], *again)
+        assert code == 0, err
+        assert len(answers(told)) >= 10
+    assert TreeStream.load(tmp_path / "s.hedge").note["options"]["likelihood"] == "GaussianDiagonal()"
+    for option, value in (
+        ("--prior", "DP(1.0)"), ("--likelihood", "GaussianDiagonal(a=3.0)"), ("--likelihood", "GaussianWishart()"),
+        ("--seed", "5"), ("--max-nodes", "6000"),
+    ):  # fmt: skip
+        code, told, err = feed(monkeypatch, capsys, ROWS[60:70], *command, option, value)
+        assert (code, answers(told)) == (2, [])
+        assert f"{option} {value}: must be as when --state" in err
+
+
+def test_a_state_whose_model_was_guessed(monkeypatch, capsys, tmp_path) -> None:
+    state = ["--state", tmp_path / "s.hedge", *EXACT]
+    assert feed(monkeypatch, capsys, ROWS[:60], *state)[0] == 0
+    prior = str(TreeStream.load(tmp_path / "s.hedge").model.prior)
+    assert feed(monkeypatch, capsys, ROWS[60:70], *state, "--prior", prior, "--seed", "0")[0] == 0
+    code, _, err = feed(monkeypatch, capsys, ROWS[60:70], *state, "--likelihood", "GaussianWishart()")
+    assert (code, "a state has its model already" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["s.hedge.new", "s.hedge.before", ".s.hedge.lock"])
+def test_links_beside_a_state_are_refused(monkeypatch, capsys, tmp_path, name) -> None:
+    (tmp_path / "victim").write_text("precious")
+    (tmp_path / name).symlink_to(tmp_path / "victim")
+    code, told, err = feed(monkeypatch, capsys, ROWS, "--state", tmp_path / "s.hedge")
+    assert (code, told) == (2, [])
+    assert "link" in err
+    assert (tmp_path / "victim").read_text() == "precious"
+    assert not (tmp_path / "s.hedge").exists()

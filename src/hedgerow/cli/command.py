@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("out of memory: use fewer rows, columns or draws", 1)
     except OSError as error:
         _drop_output()
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
     return 0
 
 

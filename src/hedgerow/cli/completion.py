@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from hedgerow.cli.output import add_command
+from hedgerow.cli.output import add_command, answers
 from hedgerow.errors import ParameterError, need_extra
 
 __all__ = ["add"]
@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the script for the whole command line."""
+    answers("completion")
     shtab = need_extra("shtab", "completion")
     if options.shell not in shtab.SUPPORTED_SHELLS:
         raise ParameterError(

@@ -37,7 +37,7 @@ __all__ = [
 
 LOSSES = ("vi", "binder", "omari")
 WIDEST = 96
-SIGNS = {"±": "+-", "×": "x", "–": "-", "—": "-", "…": "...", "σ": "sigma", "α": "alpha"}
+SIGNS = {"±": "+-", "−": "-", "×": "x", "–": "-", "—": "-", "…": "...", "σ": "sigma", "α": "alpha"}
 """Signs of our own words, for streams whose encoding has not got them."""
 
 
@@ -103,6 +103,8 @@ def open_streams() -> None:
         pass
     os.close(number)
     codecs.register_error("hedgerow", _nearest)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - or what is meant for it would go to standard output
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="hedgerow")

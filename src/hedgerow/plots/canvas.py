@@ -7,7 +7,7 @@ from typing import Any
 from hedgerow.errors import need_extra
 from hedgerow.plots.palette import GRID, INK, MUTED
 
-__all__ = ["color_map", "plain_axes"]
+__all__ = ["as_written", "color_map", "plain_axes"]
 
 
 def plain_axes(ax: Any | None, size: tuple[float, float]) -> Any:
@@ -30,6 +30,11 @@ def plain_axes(ax: Any | None, size: tuple[float, float]) -> Any:
     ax.set_axisbelow(True)
     ax.yaxis.grid(True, color=GRID, linewidth=0.6)
     return ax
+
+
+def as_written(name: object) -> str:
+    """A name that is drawn letter by letter: a dollar opens no formula, and half letters, which no font has, are escapes."""
+    return str(name).replace("$", r"\$").encode("utf-8", "backslashreplace").decode()
 
 
 def color_map(name: str, stops: tuple[str, ...]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import color_map, plain_axes
+from hedgerow.plots.canvas import as_written, color_map, plain_axes
 from hedgerow.plots.palette import INK, MUTED, PROBABILITY_STOPS, probability_colors, ranked_colors
 from hedgerow.plots.tree_geometry import Dendrogram, cut_clusters, dendrogram_geometry
 
@@ -96,7 +96,7 @@ def _draw_terminals(ax: Any, g: Dendrogram, colors: Any, collections: Any) -> No
 def _label_terminals(ax: Any, g: Dendrogram, names: Sequence[str] | None) -> None:
     """Counts under closed branches, names under leaves; turned when they would touch."""
     texts = [
-        f"{size:,}" if size > 1 else ("" if names is None else str(names[node]))
+        f"{size:,}" if size > 1 else ("" if names is None else as_written(names[node]))
         for node, size in zip(g.terminal, g.terminal_size, strict=True)
     ]
     across = ax.get_position().width * ax.figure.get_figwidth() * 72 / max(g.width, 1.0)  # points per unit

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import color_map, plain_axes
+from hedgerow.plots.canvas import as_written, color_map, plain_axes
 from hedgerow.plots.palette import CLUSTER_COLORS, INK, MUTED, cluster_colors
 from hedgerow.plots.plane_geometry import as_columns, plane
 
@@ -46,8 +46,8 @@ def scatter(
     place = plane(X, names)
     ax = plain_axes(ax, (5.6, 5.0))
     _draw_points(ax, place.points, labels, uncertainty)
-    ax.set_xlabel(place.axes[0])
-    ax.set_ylabel(place.axes[1])
+    ax.set_xlabel(as_written(place.axes[0]))
+    ax.set_ylabel(as_written(place.axes[1]))
     if not place.axes[1]:
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
@@ -82,8 +82,8 @@ def pairs(
             else:
                 _draw_points(ax, X[:, [column, row]], labels, uncertainty, size=9.0)
             ax.tick_params(labelsize=7, labelbottom=row == d - 1, labelleft=column == 0 and row != column)
-            ax.set_xlabel(columns[column] if row == d - 1 else "", fontsize=9)
-            ax.set_ylabel(columns[row] if column == 0 else "", fontsize=9)
+            ax.set_xlabel(as_written(columns[column]) if row == d - 1 else "", fontsize=9)
+            ax.set_ylabel(as_written(columns[row]) if column == 0 else "", fontsize=9)
     return axes
 
 
@@ -114,7 +114,7 @@ def density(
     ax.plot(grid, mean, color="#1f5f8b", linewidth=1.8)
     ax.set_xlim(grid.min(), grid.max())
     ax.set_ylim(bottom=0.0)
-    ax.set_xlabel(name)
+    ax.set_xlabel(as_written(name))
     ax.set_ylabel("density")
     return ax
 
@@ -148,8 +148,8 @@ def density_map(
     ax.yaxis.grid(False)
     ax.set_xlim(x.min(), x.max())
     ax.set_ylim(y.min(), y.max())
-    ax.set_xlabel(names[0])
-    ax.set_ylabel(names[1])
+    ax.set_xlabel(as_written(names[0]))
+    ax.set_ylabel(as_written(names[1]))
     return ax
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import plain_axes
+from hedgerow.plots.canvas import as_written, plain_axes
 from hedgerow.plots.palette import CLUSTER_COLORS, INK, chain_colors, ranked_colors
 from hedgerow.plots.series_geometry import as_chains, cluster_counts, stacked_bands, thin_trace
 
@@ -38,7 +38,7 @@ def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) 
     side.axis("off")
     ax.set_xlim(0, max(chains.shape[1] - 1, 1))
     ax.set_xlabel("draw")
-    ax.set_ylabel(name)
+    ax.set_ylabel(as_written(name))
     if steps:
         ax.yaxis.set_major_locator(need_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True, min_n_ticks=1))
     else:
@@ -105,7 +105,7 @@ def popularity(
     largest = np.sort(np.argsort(-area, kind="stable")[:12])[::-1]
     patches = need_extra("matplotlib.patches", "plot")
     handles = [patches.Patch(color=colors[c], alpha=0.7) for c in largest]
-    texts = [f"cluster {c}" if names is None else str(names[c]) for c in largest]
+    texts = [f"cluster {c}" if names is None else as_written(names[c]) for c in largest]
     ax.legend(
         handles,
         texts,

@@ -70,7 +70,7 @@ class RichProgress(Progress):
 
 def open_progress(wanted: bool | None, chains: int, total: int) -> Progress:
     """Bars if asked for; by default when the error stream is a terminal and rich is installed."""
-    if wanted is False or (wanted is None and not sys.stderr.isatty()):
+    if wanted is False or (wanted is None and (sys.stderr is None or not sys.stderr.isatty())):
         return Progress()
     try:
         return RichProgress(need_extra("rich.progress", "progress"), chains, total)
