@@ -21,8 +21,8 @@ import hedgerow as hr
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Categorical, Poisson, Product
 from hedgerow.sampling import Chain, Checkpoint, resume, sample
-from hedgerow.sampling import pieces as pieces_module
-from hedgerow.sampling import streaming as streaming_module
+from hedgerow.sampling import chain_files as files_module
+from hedgerow.sampling import checkpoint as checkpoint_module
 
 NGG = hr.NGG(alpha=hr.Gamma(1, 1), sigma=hr.Beta(1, 5), tau=1.0)
 KERNELS: list[Kernel] = [
@@ -86,7 +86,7 @@ def fast_disk(monkeypatch) -> None:
 @pytest.fixture
 def small_blocks(monkeypatch) -> None:
     """One iteration a block, so that a run can be stopped anywhere."""
-    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr("hedgerow.sampling.blocks._BLOCK_SECONDS", 0.0)
 
 
 # ------------------------------------------------------------------------------------- bit by bit
@@ -201,7 +201,7 @@ def test_an_interrupt_before_the_first_draw(model, X, tmp_path) -> None:
 
 
 def test_labels_stay_on_disk_where_there_are_many(model, X, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(streaming_module, "_IN_MEMORY", 1000)
+    monkeypatch.setattr("hedgerow.sampling.folder_recorder._IN_MEMORY", 1000)
     post = sample(model, X, **SETTINGS, checkpoint=tmp_path / "run")
     assert isinstance(post.labels.base, np.memmap)
     assert (tmp_path / "run" / "labels.npy").is_file()
@@ -235,7 +235,7 @@ def test_memory_stays_flat(tmp_path) -> None:
 
 def fail_after(count: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A disk that is full after so many files."""
-    real = pieces_module.write_container
+    real = files_module.write_container
     left = [count]
 
     def write(path: Path, *rest: Any) -> None:
@@ -244,7 +244,7 @@ def fail_after(count: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         real(path, *rest)
 
-    monkeypatch.setattr(pieces_module, "write_container", write)
+    monkeypatch.setattr(files_module, "write_container", write)
     monkeypatch.setattr("hedgerow.sampling.manifest.write_container", write)
     return left
 
@@ -283,14 +283,14 @@ def test_a_really_full_disk(model, X, tmp_path) -> None:
 
 
 def test_a_run_too_large_for_the_disk_is_refused_at_once(model, X, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(streaming_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 2**20))
+    monkeypatch.setattr(checkpoint_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 2**20))
     with pytest.raises(hr.ParameterError, match=r"need at least 0\.1 GiB and the disk of the checkpoint has 0\.0 GiB free"):
         sample(model, X, checkpoint=tmp_path / "run", draws=10**6, chains=2)
 
 
 def test_a_run_is_not_made_longer_than_the_disk_allows(model, X, tmp_path, monkeypatch) -> None:
     whole = sample(model, X, draws=4, warmup=2, chains=2, seed=0, checkpoint=tmp_path)
-    monkeypatch.setattr(streaming_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 100))
+    monkeypatch.setattr(checkpoint_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 100))
     with pytest.raises(hr.ParameterError, match=r"resume\(draws=9, chains=2\): the labels of .* rows need"):
         resume(tmp_path, draws=9)
     with pytest.raises(hr.ParameterError, match="draws must be at most"):

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_a_title_given_to_resume_is_remembered_too(place, tmp_path, capsys):
 def test_notes_of_version_0_1_are_read(place, tmp_path):
     target = copied(place, tmp_path)
     manifest = newest_manifest(target / "checkpoint")
-    write_manifest(target / "checkpoint", hr.sampling.streaming.replace(manifest, note=None, sequence=manifest.sequence + 1))
+    write_manifest(target / "checkpoint", replace(manifest, note=None, sequence=manifest.sequence + 1))
     content = {"title": "Old", "loss": "omari", "columns": ["a", "b"], "rows": None}
     rows = np.frombuffer(b'["r0"]', np.uint8)
     write_container(target / "checkpoint" / "fit.hedge", "fit", 1, content, {"rows": rows})

@@ -77,12 +77,12 @@ def test_a_fit_that_fails_before_it_draws_replaces_no_run(table, capsys, tmp_pat
 KILLED = """
 import os, sys
 from hedgerow.cli import main
-from hedgerow.sampling import streaming
-real = streaming.write_manifest
+from hedgerow.sampling import checkpoint, folder_recorder
+real = checkpoint.write_manifest
 def once(*args):
     if {begun}: real(*args)
     os._exit(9)
-streaming.write_manifest = once
+checkpoint.write_manifest = folder_recorder.write_manifest = once
 main({arguments!r})
 """
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from hedgerow.cli import main
 from hedgerow.cli import resume as resume_module
 from hedgerow.cli.run_folder import RunFolder
 from hedgerow.data.container import write_container
+from hedgerow.sampling import run_status, so_far
 from hedgerow.sampling.lock import FolderLock
 
 FIT = ["--id", "plant", "--draws", "60", "--warmup", "20", "--chains", "2", "--seed", "3", "--quiet", "--checkpoint-every", "0"]
@@ -49,7 +52,7 @@ def run(capsys, *arguments: object) -> tuple[int, str, str]:
 
 def stop_after(monkeypatch, blocks: int) -> None:
     """Let `fit` and `resume` be interrupted after so many blocks, as Ctrl-C would."""
-    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr("hedgerow.sampling.blocks._BLOCK_SECONDS", 0.0)
     for module, name in ((fit_module, "sample"), (resume_module, "resume")):
         real = getattr(sampling, name)
 
@@ -107,6 +110,39 @@ def test_stopped_before_the_first_draw(table, whole, tmp_path, capsys, monkeypat
     assert "holds a run that is not done (0 of 120 draws)" in err
     assert run(capsys, "resume", folder, "--quiet")[0] == 0
     assert_same_files(folder, whole)
+
+
+def test_a_run_that_is_still_going_is_told_about(table, whole, tmp_path, capsys, monkeypatch) -> None:
+    """From another process while the first one holds the folder; nothing in it changes."""
+    folder = tmp_path / "run"
+    monkeypatch.setattr("hedgerow.sampling.blocks._BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr("hedgerow.sampling.folder_recorder._IN_MEMORY", 1000)  # labels in a file, though not in the folder's
+    told: list[tuple[int, str, str]] = []
+
+    def look(update) -> None:
+        status = run_status(folder / "checkpoint")
+        if not told and not update.warming_up and status is not None and status[0] > 40:
+            before = sorted(path.name for path in folder.rglob("*"))
+            for more in ([], ["--json"]):
+                told.append(run(capsys, "summary", folder, *more))
+            assert sorted(path.name for path in folder.rglob("*")) == before
+
+    real = sampling.sample
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            fit_module, "sample", lambda *args, **settings: real(*args, **settings | {"callbacks": [*settings["callbacks"], look]})
+        )
+        assert run(capsys, "fit", table, "--out", folder, *FIT)[0] == 0
+    (code, words, err), (_, numbers, _) = told
+    assert (code, err) == (0, "")
+    assert re.search(r"The run is not done: \d+ of 120 draws are there so far\.\n\d+ clusters in 65 points", words)
+    assert "stopped early" not in words
+    assert json.loads(numbers[numbers.index("{") :])["rows"] == 65
+    assert_same_files(folder, whole)
+    post = so_far(folder / "checkpoint")
+    np.testing.assert_array_equal(post.labels, hr.load(whole / "run.hedge").labels)
+    with pytest.raises(hr.ParameterError, match="name the folder of a run that has draws"):
+        so_far(tmp_path)
 
 
 def test_a_finished_run_is_made_longer(table, tmp_path, capsys) -> None:
@@ -175,10 +211,10 @@ def test_a_full_disk_says_what_to_do(table, tmp_path, capsys, monkeypatch) -> No
 def test_a_process_that_is_killed_is_taken_up(table, whole, tmp_path) -> None:
     arguments = ["fit", str(table), "--out", str(tmp_path / "run"), *FIT]
     slow = (
-        "import sys, time; from hedgerow.cli import main; from hedgerow.sampling import walk; walk._BLOCK_SECONDS = 0.0\n"
-        "from hedgerow.sampling import streaming; real = streaming.write_manifest\n"
+        "import sys, time; from hedgerow.cli import main; from hedgerow.sampling import blocks; blocks._BLOCK_SECONDS = 0.0\n"
+        "from hedgerow.sampling import folder_recorder; real = folder_recorder.write_manifest\n"
         "def late(*args): real(*args); time.sleep(0.02)\n"
-        f"streaming.write_manifest = late; sys.exit(main({arguments!r}))"
+        f"folder_recorder.write_manifest = late; sys.exit(main({arguments!r}))"
     )
     process = subprocess.Popen([sys.executable, "-c", slow], stdout=subprocess.DEVNULL)
     while not list(tmp_path.glob("run/checkpoint/chain0-draws-*")):

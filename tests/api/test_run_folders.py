@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.data.container import FormatError, read_container, write_container
 from hedgerow.sampling import Checkpoint, resume, sample
-from hedgerow.sampling import streaming as streaming_module
+from hedgerow.sampling import checkpoint as checkpoint_module
 from hedgerow.sampling.manifest import newest_manifest, sha256_of, write_manifest
 
 SETTINGS: dict[str, Any] = {"kernel": hr.Gibbs(), "draws": 50, "warmup": 12, "chains": 2, "seed": 5, "thin": 2}
@@ -39,7 +39,7 @@ def model() -> hr.Mixture:
 @pytest.fixture
 def stopped(model, X, tmp_path, monkeypatch) -> Path:
     """A run stopped in the middle of its draws."""
-    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr("hedgerow.sampling.blocks._BLOCK_SECONDS", 0.0)
     left = iter(range(50, -1, -1))
     with contextlib.suppress(RuntimeError):
         sample(model, X, **SETTINGS, callbacks=[lambda update: next(left, 0) == 0], checkpoint=Checkpoint(tmp_path / "run", every=0))
@@ -52,7 +52,7 @@ def assert_same(a: hr.Posterior, b: hr.Posterior) -> None:
 
 
 def test_the_last_two_states_are_kept(model, X, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr("hedgerow.sampling.blocks._BLOCK_SECONDS", 0.0)
     sample(model, X, **(SETTINGS | {"kernel": hr.TreeGuided(3)}), checkpoint=Checkpoint(tmp_path, every=0))
     names = sorted(os.listdir(tmp_path))
     for chain in range(2):
@@ -145,7 +145,7 @@ def test_draws_that_are_no_numbers_are_refused(model, X, tmp_path, name) -> None
 
 
 def test_another_version_goes_on_with_a_warning(stopped, monkeypatch) -> None:
-    monkeypatch.setattr(streaming_module, "own_version", lambda: "9.9")
+    monkeypatch.setattr(checkpoint_module, "own_version", lambda: "9.9")
     with pytest.warns(UserWarning, match=r"begun with Hedgerow .* and goes on with 9\.9: still draws from the posterior"):
         resume(stopped)
 

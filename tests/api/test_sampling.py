@@ -76,9 +76,9 @@ def test_after_an_early_stop_the_largest_rectangle_is_kept(model, X) -> None:
 def test_same_seed_same_draws_whatever_the_threads_and_blocks(model, X, kernel, monkeypatch) -> None:
     reference = draw(model, X, kernel=kernel, chains=3)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one thread, chains one after the other
-    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 1e9)  # blocks as long as they may get
+    monkeypatch.setattr("hedgerow.sampling.blocks._BLOCK_SECONDS", 1e9)  # blocks as long as they may get
     assert_same(reference, draw(model, X, kernel=kernel, chains=3))
-    monkeypatch.setattr("hedgerow.sampling.walk._BLOCK_SECONDS", 0.0)  # one iteration each
+    monkeypatch.setattr("hedgerow.sampling.blocks._BLOCK_SECONDS", 0.0)  # one iteration each
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert_same(reference, draw(model, X, kernel=kernel, chains=3))
 

@@ -15,8 +15,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.posterior import load
+from hedgerow.sampling.chain_files import read_block
 from hedgerow.sampling.manifest import newest_manifest
-from hedgerow.sampling.pieces import read_block
 
 ROWS, DRAWS, CHAINS = 130, 150, 3
 KERNELS = [
@@ -34,9 +34,9 @@ SCRIPT = textwrap.dedent("""
     import sys
     from pathlib import Path
     import hedgerow as hr
-    from hedgerow.sampling import Checkpoint, resume, sample, walk
+    from hedgerow.sampling import Checkpoint, blocks, resume, sample
     folder, out, kernel, rows, draws, chains = Path(sys.argv[1]), sys.argv[2], eval(sys.argv[3]), *map(int, sys.argv[4:])
-    walk._BLOCK_SECONDS = 0.0
+    blocks._BLOCK_SECONDS = 0.0
     print("up", flush=True)
     if list(folder.glob("manifest-*.hedge")):
         post = resume(Checkpoint(folder, every=0.01))

@@ -31,8 +31,8 @@ from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import CHECKPOINT, RunFolder
 from hedgerow.data.container import read_container
 from hedgerow.sampling import Checkpoint
+from hedgerow.sampling.checkpoint import continue_folder
 from hedgerow.sampling.manifest import sha256_of
-from hedgerow.sampling.streaming import continue_folder
 from hedgerow.trees import TreeStream
 
 RNG = np.random.default_rng(0)

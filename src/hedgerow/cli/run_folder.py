@@ -29,7 +29,7 @@ from hedgerow.cli.output import LOSSES, Interrupted, say, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import Posterior, load
-from hedgerow.sampling import run_note, run_status
+from hedgerow.sampling import run_note, run_status, so_far
 from hedgerow.sampling.lock import FolderLock
 from hedgerow.writing import check_target
 
@@ -195,6 +195,16 @@ class RunFolder:
                 raise ParameterError(f"{self.path}: holds a run that is not done ({begun}). {how}.")
             raise ParameterError(f"{self.path}: must be a run folder with a {RUN} in it, as `hedgerow fit` writes.")
         return load(self.file)
+
+    def load_so_far(self) -> Posterior:
+        """The draws so far of a run that is not done and may be going on meanwhile."""
+        begun = self.status()
+        if begun is None or begun[0] == 0:
+            return self.load()  # which says how to go on
+        post = so_far(self.checkpoint)
+        notes = self.notes()
+        known = {"columns": notes.columns} if notes.columns is not None else {}
+        return replace(post, run={**post.run, "title": notes.title, "loss": notes.loss, "interrupted": False, **known})
 
     def title_of(self, post: Posterior) -> str:
         """The title that the run was given, or the folder's name."""

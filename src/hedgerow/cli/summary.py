@@ -18,6 +18,7 @@ __all__ = ["add"]
 EXAMPLES = """examples:
   hedgerow summary flowers-run
   hedgerow summary flowers-run --json | jq .n_clusters
+  watch hedgerow summary flowers-run        while it is still being drawn
 """
 MOST_CLUSTERS = 30  # told one by one
 
@@ -28,7 +29,8 @@ def add(commands: Any) -> None:
         commands,
         "summary",
         "say what a run found",
-        "Say what was found and how sure it is, with the tables of chains and clusters.",
+        "Say what was found and how sure it is, with the tables of chains and clusters. Of a run that "
+        "is still going, what its draws so far say.",
         EXAMPLES,
         run,
     )
@@ -41,7 +43,10 @@ def run(options: argparse.Namespace) -> None:
     """Words and tables, or JSON."""
     answers("summary")
     folder = RunFolder(options.run_folder)
-    post = folder.load()
+    unfinished = folder.unfinished()
+    post = folder.load_so_far() if unfinished is not None else folder.load()
+    if unfinished is not None and not options.json:
+        say(f"The run is not done: {unfinished} are there so far.")
     loss = options.loss or folder.loss_of(post)
     found = post.point_estimate(loss)
     table = post.summary()

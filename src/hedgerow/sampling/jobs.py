@@ -20,10 +20,10 @@ import joblib
 from joblib.parallel import get_active_backend
 
 from hedgerow.errors import need_extra, require
+from hedgerow.sampling.blocks import Begin, News, Pace, run_blocks
 from hedgerow.sampling.chain import Block
 from hedgerow.sampling.interrupts import Stop
 from hedgerow.sampling.plan import Plan
-from hedgerow.sampling.walk import Begin, News, Pace, walk
 
 __all__ = ["check_travels", "run_in_jobs", "run_on_dask"]
 
@@ -116,7 +116,7 @@ def run_segment(plan: Plan, index: int, begin: Begin, home: int) -> News | Failu
             chain = plan.open(index, plan.bind(), begin.state)
             seconds = max(_SEGMENT_SECONDS, _TIMES_SETUP * (time.monotonic() - clock))
             pieces = []
-            for piece in walk(plan, index, chain, begin.done):
+            for piece in run_blocks(plan, index, chain, begin.done):
                 pieces.append(piece)
                 full = sum(block.nbytes for _, block in pieces if block is not None) >= _MOST_BYTES
                 if full or time.monotonic() - clock >= seconds:

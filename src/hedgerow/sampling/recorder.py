@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ParameterError
+from hedgerow.sampling.blocks import News, Pace
 from hedgerow.sampling.chain import TRACES, Block
-from hedgerow.sampling.walk import News, Pace
 
 __all__ = ["Arrays", "MemoryRecorder", "Recorder", "rectangle"]
 

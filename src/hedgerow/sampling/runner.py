@@ -19,16 +19,16 @@ from hedgerow.errors import require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
+from hedgerow.sampling.blocks import Begin, News, Pace
+from hedgerow.sampling.checkpoint import Checkpoint, continue_folder, look_into, start_folder
 from hedgerow.sampling.interrupts import Stop, heed_interrupts
 from hedgerow.sampling.jobs import check_travels, run_in_jobs, run_on_dask
 from hedgerow.sampling.plan import Plan, read_plan
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.sampling.recorder import MemoryRecorder, Recorder
-from hedgerow.sampling.streaming import Checkpoint, continue_folder, start_folder
 from hedgerow.sampling.threads import run_in_threads
-from hedgerow.sampling.walk import Begin, News, Pace
 
-__all__ = ["resume", "sample"]
+__all__ = ["resume", "sample", "so_far"]
 
 Callback = Callable[[Update], Any]
 RunChains = Callable[[Sequence[Begin], Pace, Callable[[News], None], Callable[[News], None], Stop], None]
@@ -131,6 +131,18 @@ def resume(
     with recorder:  # the lock goes even if the backend is refused
         run_chains = _read_backend(backend, plan, "resume")
         return _Run(plan, begins, recorder, callbacks).execute(run_chains, progress)
+
+
+def so_far(checkpoint: str | os.PathLike[str]) -> Posterior:
+    """The draws that the folder of a run holds now, whether it is done, was stopped, or goes on meanwhile.
+
+    Parameters
+    ----------
+    checkpoint : path
+        The folder that `sample(..., checkpoint=...)` streams to. Nothing in it is changed.
+    """
+    plan, recorder = look_into(checkpoint, "so_far")
+    return _Run(plan, [], recorder, ()).posterior()
 
 
 def _read_callbacks(callbacks: Sequence[Callback], progress: bool | None, owner: str) -> tuple[Callback, ...]:

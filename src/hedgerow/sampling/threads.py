@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hedgerow import _core
+from hedgerow.sampling.blocks import Begin, News, Pace, run_blocks
 from hedgerow.sampling.interrupts import Stop
 from hedgerow.sampling.plan import Plan
-from hedgerow.sampling.walk import Begin, News, Pace, walk
 
 __all__ = ["run_in_threads"]
 
@@ -56,7 +56,7 @@ def run_in_threads(
         chain = plan.open(index, bound, begin.state)
         started = last = time.monotonic()
         waiting = 0
-        for update, block in walk(plan, index, chain, begin.done):
+        for update, block in run_blocks(plan, index, chain, begin.done):
             now = time.monotonic()
             waiting += 0 if block is None else block.nbytes
             at_rest = stop.asked or update.done == plan.total

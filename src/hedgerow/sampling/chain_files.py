@@ -1,4 +1,4 @@
-"""Pieces of a run on disk: a stretch of draws, a chain's state, and what its kernel carries."""
+"""Files of a chain: a stretch of draws, a chain's state, and what its kernel carries."""
 
 from __future__ import annotations
 

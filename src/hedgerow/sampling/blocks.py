@@ -1,4 +1,4 @@
-"""Walk: a chain run in blocks of about a tenth of a second, so that whoever waits for it hears of it often."""
+"""Blocks: a chain run in stretches of about a tenth of a second, so that whoever waits for it hears of it often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hedgerow.sampling.chain import Block, Chain
 from hedgerow.sampling.plan import Plan
 from hedgerow.sampling.progress import Update
 
-__all__ = ["Begin", "News", "Pace", "walk"]
+__all__ = ["Begin", "News", "Pace", "run_blocks"]
 
 _BLOCK_SECONDS = 0.1
 _MOST_BYTES = 64 << 20
@@ -53,7 +53,7 @@ class Pace:
         return self.wanted and (since >= every or waiting_bytes >= _MOST_BYTES)
 
 
-def walk(plan: Plan, index: int, chain: Chain, done: int) -> Iterator[tuple[Update, Block | None]]:
+def run_blocks(plan: Plan, index: int, chain: Chain, done: int) -> Iterator[tuple[Update, Block | None]]:
     """Blocks of one chain until its plan is done; the sizes depend on the clock, the draws do not."""
     size = 1
     if done >= plan.warmup:

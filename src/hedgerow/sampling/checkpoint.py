@@ -1,35 +1,35 @@
-"""Draws streamed to a folder, with the states to go on from; `manifest` tells what is in the folder."""
+"""A run in a folder: begun there, gone on with, looked into, and what is said of it; `manifest` tells what is in the folder."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import time
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from hedgerow import _core
 from hedgerow.data.container import FormatError
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
-from hedgerow.sampling.chain import TRACES, Block
+from hedgerow.sampling.blocks import Begin
+from hedgerow.sampling.chain_files import (
+    check_file,
+    read_note,
+    read_state,
+    write_note,
+)
 from hedgerow.sampling.description import read_description, write_description
+from hedgerow.sampling.folder_recorder import FolderRecorder
 from hedgerow.sampling.lock import FolderLock
 from hedgerow.sampling.manifest import (
     ChainFiles,
     File,
     Manifest,
-    StateFile,
     clear,
     newest_manifest,
     next_number,
@@ -39,26 +39,10 @@ from hedgerow.sampling.manifest import (
     sweep,
     write_manifest,
 )
-from hedgerow.sampling.pieces import (
-    carried_digest,
-    check_file,
-    read_block,
-    read_note,
-    read_state,
-    write_block,
-    write_carried,
-    write_note,
-    write_state,
-)
 from hedgerow.sampling.plan import MOST, Plan
-from hedgerow.sampling.recorder import Arrays, FloatArray, Recorder, rectangle
-from hedgerow.sampling.walk import Begin, News, Pace
-from hedgerow.writing import check_path, whole_path
+from hedgerow.writing import check_path
 
-__all__ = ["Checkpoint", "FolderRecorder", "clear_folder", "continue_folder", "run_note", "run_status", "start_folder"]
-
-_LABELS = "labels.npy"
-_IN_MEMORY = 256 << 20  # bytes of labels beyond which the posterior's are a file mapped into memory
+__all__ = ["Checkpoint", "clear_folder", "continue_folder", "look_into", "run_note", "run_status", "start_folder"]
 
 
 @dataclass(frozen=True)
@@ -101,120 +85,6 @@ class Checkpoint:
         require(good, owner, "checkpoint", given, "be the path of a folder, or a Checkpoint")
         check_path(given, owner, "checkpoint")
         return cls(given)
-
-
-class FolderRecorder(Recorder):
-    """Writes a chain's blocks as one file whenever it hands over its state; holds the folder's lock."""
-
-    def __init__(self, folder: Path, lock: FolderLock, manifest: Manifest, n: int, every: float | None) -> None:
-        self.pace = Pace(wanted=True, every=every)
-        self.seconds_before, self.started, self.sessions = manifest.seconds, manifest.started, manifest.sessions
-        self._folder, self._lock, self._manifest, self._n = folder, lock, manifest, n
-        self._waiting: list[list[Block]] = [[] for _ in manifest.chains]
-        self._digests: dict[str, str] = {}
-        self._clock = time.monotonic()
-        self._begun = True
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Let others write to the folder; a run that never came to replace another goes without a trace."""
-        if not self._begun:
-            for name in self._manifest.files():
-                (self._folder / name).unlink(missing_ok=True)
-        self._lock.release()
-
-    def wait(self) -> Self:
-        """Leave the folder to the run that is in it until the first news of this one."""
-        self._begun = False
-        return self
-
-    def _begin(self) -> None:
-        """Take the place of the run before: with the manifest that one is gone, and its files are only in the way."""
-        write_manifest(self._folder, self._manifest)
-        self._begun = True
-        with suppress(OSError):  # whoever opens the folder next sweeps again
-            sweep(self._folder, self._manifest)
-            (self._folder / _LABELS).unlink(missing_ok=True)
-
-    def add(self, news: News) -> None:
-        """Keep a block until its chain hands over its state; then write both and, last, the manifest."""
-        if not self._begun:
-            self._begin()
-        index = news.update.chain
-        if news.block is not None:
-            self._waiting[index].append(news.block)
-        if news.state is not None:
-            self._commit(index, news.update.done, news.state)
-            self._waiting[index].clear()
-
-    def _commit(self, index: int, done: int, state: dict[str, Any]) -> None:
-        chain = self._manifest.chains[index]
-        tail = f"{chain.number:06d}.hedge"
-        if self._waiting[index]:
-            block = Block.join(self._waiting[index])
-            file = write_block(self._folder / f"chain{index}-draws-{tail}", block, chain.drawn)
-            chain = replace(chain, draws=(*chain.draws, file))
-        digest = carried_digest(state)
-        kernel = chain.states[-1].kernel if chain.states else None
-        if kernel is None or self._digests.get(kernel.name) != digest:
-            kernel = write_carried(self._folder / f"chain{index}-kernel-{tail}", state)
-            self._digests = {name: kept for name, kept in self._digests.items() if not name.startswith(f"chain{index}-")}
-            self._digests[kernel.name] = digest
-        stored = write_state(self._folder / f"chain{index}-state-{tail}", state)
-        rng = tuple(f"{int(word):016x}" for word in state["rng"])
-        states = (*chain.states, StateFile(done, len(chain.draws), rng, stored, kernel))
-        self._publish(index, replace(chain, states=states[-2:], number=chain.number + 1))
-
-    def _publish(self, index: int, chain: ChainFiles) -> None:
-        """Make the chain's new files part of the run, then drop those that are no longer."""
-        old = self._manifest
-        chains = (*old.chains[:index], chain, *old.chains[index + 1 :])
-        seconds = self.seconds_before + time.monotonic() - self._clock
-        new = replace(old, chains=chains, sequence=old.sequence + 1, seconds=round(seconds, 3))
-        write_manifest(self._folder, new)
-        self._manifest = new
-        for name in old.chains[index].files() - chain.files():
-            (self._folder / name).unlink(missing_ok=True)
-
-    def filled(self) -> npt.NDArray[np.intp]:
-        """Draws of each chain in the folder."""
-        return np.array([chain.drawn for chain in self._manifest.chains], np.intp)
-
-    def arrays(self) -> Arrays:
-        """Labels, traces and statistics of the rectangle, read back from the files; many labels stay on disk."""
-        chains, draws = rectangle(self.filled())
-        shape = (len(chains), draws, self._n)
-        if 4 * shape[0] * shape[1] * shape[2] <= _IN_MEMORY:
-            labels: npt.NDArray[np.int32] = np.empty(shape, np.int32)
-            return labels, *self._fill(labels, chains)
-        with whole_path(self._folder / _LABELS) as place:
-            mapped = np.lib.format.open_memmap(place, "w+", np.int32, shape)
-            traces, stats = self._fill(mapped, chains)
-            mapped.flush()
-        return np.load(self._folder / _LABELS, mmap_mode="r"), traces, stats
-
-    def _fill(self, labels: npt.NDArray[np.int32], chains: npt.NDArray[np.intp]) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-        """Read the draws of these chains into `labels`; returns traces and statistics."""
-        shape = labels.shape
-        traces: dict[str, FloatArray] = {}
-        stats: dict[str, FloatArray] = {}
-        for row, index in enumerate(chains):
-            first = 0
-            for file in self._manifest.chains[index].draws:
-                block = read_block(self._folder, file, self._n)
-                rows = slice(first, min(first + len(block), shape[1]))
-                taken = rows.stop - first
-                labels[row, rows] = block.labels[:taken]
-                for store, values in ((traces, {name: getattr(block, name) for name in TRACES}), (stats, block.stats)):
-                    for name, value in values.items():
-                        if name not in store:
-                            store[name] = np.full((*shape[:2], *value.shape[1:]), np.nan)
-                        if store[name].shape[2:] != value.shape[1:]:
-                            raise FormatError(f"resume(...): {file.name} must hold draws as the files before it do. Got others.")
-                        store[name][row, rows] = value[:taken]
-                first = rows.stop
-                if first == shape[1]:
-                    break
-        return traces, stats
 
 
 def start_folder(checkpoint: Checkpoint, plan: Plan) -> FolderRecorder:
@@ -305,6 +175,18 @@ def continue_folder(
         lock.release()
         raise
     return plan, begins, FolderRecorder(folder, lock, manifest, plan.n, checkpoint.every)
+
+
+def look_into(path: str | os.PathLike[str], owner: str) -> tuple[Plan, FolderRecorder]:
+    """The plan of a run and its draws so far, to read only: whoever writes to the folder goes on."""
+    folder = check_path(path, owner, "checkpoint")
+    manifest = newest_manifest(folder) if folder.is_dir() else None
+    begun = manifest is not None and any(chain.drawn for chain in manifest.chains)
+    require(begun, owner, "checkpoint", str(path), "name the folder of a run that has draws")
+    assert manifest is not None
+    check_file(folder, manifest.plan)
+    plan = replace(read_description(folder / manifest.plan.name, None, None), draws=manifest.draws)
+    return plan, FolderRecorder(folder, None, manifest, plan.n, None)
 
 
 def clear_folder(path: str | os.PathLike[str]) -> None:
