@@ -192,7 +192,7 @@ class PyChain {
 
   void set_state(In<std::int32_t, 1> labels, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
                  std::optional<In<std::uint64_t, 1>> rng, std::optional<In<std::int32_t, 1>> kernel_whole,
-                 std::optional<In<double, 1>> kernel_real, bool warming) {
+                 std::optional<In<double, 1>> kernel_real, std::optional<bool> warming) {
     Measure& m = chain_->state.measure;
     std::vector<int> start = to_vector(labels);
     check_labels(start, chain_->likelihood().rows());
@@ -211,7 +211,7 @@ class PyChain {
     Carried carried;
     carried.whole.assign(kernel_whole->data(), kernel_whole->data() + kernel_whole->size());
     carried.real.assign(kernel_real->data(), kernel_real->data() + kernel_real->size());
-    chain_->load(carried, warming);
+    chain_->load(carried, warming.value_or(true), !warming.has_value());
   }
 
   std::vector<std::string> stat_names() const { return chain_->kernel().stat_names(); }
@@ -380,9 +380,11 @@ void bind_chain(nb::module_& m) {
       [](std::vector<std::shared_ptr<WeightedGuide>> guides, int grown, int global_moves, int single_moves, bool anneal,
          double sweep_rate) {
         if (guides.empty() && grown < 1) throw std::invalid_argument("at least one guide is needed");
-        TreeGuided::Guides held(guides.begin(), guides.end());
-        return KernelFactory{"TreeGuided",
-                             [=] { return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, anneal, sweep_rate); }};
+        const Guides held(guides.begin(), guides.end());
+        return KernelFactory{"TreeGuided", [=]() -> std::unique_ptr<Kernel> {
+                               if (anneal) return TreeGuided::annealed(held, grown, global_moves, single_moves, sweep_rate);
+                               return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, sweep_rate);
+                             }};
       },
       nb::arg("guides"), nb::arg("grown"), nb::arg("global_moves"), nb::arg("single_moves"), nb::arg("anneal"), nb::arg("sweep_rate"));
 
@@ -401,7 +403,7 @@ void bind_chain(nb::module_& m) {
       .def("state", &PyChain::state)
       .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"),
            nb::arg("theta"), nb::arg("rng") = nb::none(), nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none(),
-           nb::arg("warming") = true)
+           nb::arg("warming") = nb::none())
       .def("log_joint", &PyChain::log_joint)
       .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)

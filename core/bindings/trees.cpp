@@ -26,7 +26,7 @@ static nb::dict induced(const Guide& guide, In<std::int32_t, 1> rows) {
     seen[r] = true;
   }
   Induced t;
-  guide.induce(members.data(), static_cast<int>(members.size()), t);
+  guide.induce(members, t);
   nb::dict out;
   out["rows"] = to_array(t.rows);
   out["begin"] = to_array(t.begin);

@@ -39,12 +39,30 @@ std::vector<double> CarriedReader::reals(std::size_t count) {
   return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
+int CarriedReader::set_aside_wholes(std::size_t count) {
+  const std::vector<int> numbers = wholes(count);
+  aside_.whole.insert(aside_.whole.end(), numbers.begin(), numbers.end());
+  return numbers.back();
+}
+
+void CarriedReader::set_aside_reals(std::size_t count) {
+  const std::vector<double> numbers = reals(count);
+  aside_.real.insert(aside_.real.end(), numbers.begin(), numbers.end());
+}
+
 State::State(const Likelihood& likelihood, const Prior& prior, std::vector<int> groups, Rng rng_)
     : measure(prior, count_groups(groups, likelihood.rows(), prior.groups)),
       partition(likelihood, measure, std::move(groups)),
       rng(rng_) {}
 
 double State::log_joint() { return measure.log_partition(partition.sizes(), partition.log_q()) + partition.log_likelihood(); }
+
+void take_higher(State& state, const std::vector<int>& labels) {
+  const std::vector<int> own = state.partition.labels();
+  const double before = state.log_joint();
+  state.partition.assign(labels);
+  if (state.log_joint() < before) state.partition.assign(own);
+}
 
 Chain::Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
              const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream)
@@ -72,8 +90,8 @@ void Chain::end_warm_up() {
   kernel_->end_warm_up(state);
 }
 
-void Chain::load(const Carried& carried, bool warming) {
-  CarriedReader reader(carried, warming);
+void Chain::load(const Carried& carried, bool warming, bool first_layout) {
+  CarriedReader reader(carried, warming, first_layout);
   kernel_->load(state, reader);
   if (!reader.at_end()) throw std::invalid_argument("a kernel's memory holds more than this kernel wrote");
   warming_ = warming;

@@ -191,11 +191,11 @@ Partition::Moved Gibbs::move(State& state, int row, int chosen) {
   return moved;
 }
 
-void Gibbs::sweep(State& state, const int* rows, int count) {
+void Gibbs::sweep(State& state, std::span<const int> rows) {
   begin(state);
-  for (int i = 0; i < count; ++i) {
-    const int chosen = draw(state, rows[i]);
-    if (chosen != state.partition.label(rows[i])) move(state, rows[i], chosen);
+  for (int row : rows) {
+    const int chosen = draw(state, row);
+    if (chosen != state.partition.label(row)) move(state, row, chosen);
   }
   if (watch_) ++watch_->sweeps;
 }
@@ -217,10 +217,10 @@ void Gibbs::step(State& state) {
     order_.resize(n);
     std::iota(order_.begin(), order_.end(), 0);
   }
-  if (subset_ <= 0 || subset_ >= n) return sweep(state, order_.data(), n);
+  if (subset_ <= 0 || subset_ >= n) return sweep(state, order_);
   std::iota(order_.begin(), order_.end(), 0);  // the subset depends on the random numbers alone, not on history
   for (int i = 0; i < subset_; ++i) std::swap(order_[i], order_[i + state.rng.index(n - i)]);
-  sweep(state, order_.data(), subset_);
+  sweep(state, std::span(order_).first(subset_));
 }
 
 void allocate_sequentially(State& state) {

@@ -122,25 +122,26 @@ int Guide::ancestor(int rank_a, int rank_b) const {
   return gap_node_[shallowest(std::min(rank_a, rank_b), std::max(rank_a, rank_b) - 1)];
 }
 
-void Guide::sort_by_rank(const int* rows, int m, std::vector<int>& out) const {
+void Guide::sort_by_rank(std::span<const int> rows, std::vector<int>& out) const {
+  const std::size_t m = rows.size();
   out.resize(m);
   // A bitmap costs n/64 words whatever m is; comparison sorting m·log m steps.
-  if (m > 16 && static_cast<std::int64_t>(m) * std::bit_width(static_cast<unsigned>(m)) > n_ / 32) {
+  if (m > 16 && m * std::bit_width(m) > static_cast<std::size_t>(n_) / 32) {
     thread_local std::vector<std::uint64_t> marked;
     marked.assign((n_ + 63) / 64, 0);
-    for (int i = 0; i < m; ++i) marked[rank[rows[i]] / 64] |= 1ull << (rank[rows[i]] % 64);
+    for (int row : rows) marked[rank[row] / 64] |= 1ull << (rank[row] % 64);
     int k = 0;
     for (std::size_t w = 0; w < marked.size(); ++w)
       for (std::uint64_t bits = marked[w]; bits != 0; bits &= bits - 1) out[k++] = static_cast<int>(w * 64) + std::countr_zero(bits);
     return;
   }
-  for (int i = 0; i < m; ++i) out[i] = rank[rows[i]];
+  for (std::size_t i = 0; i < m; ++i) out[i] = rank[rows[i]];
   std::sort(out.begin(), out.end());
 }
 
-void Guide::induce(const int* rows, int m, Induced& t) const {
-  sort_by_rank(rows, m, t.rows);
-  const int inner = std::max(0, m - 1);
+void Guide::induce(std::span<const int> rows, Induced& t) const {
+  sort_by_rank(rows, t.rows);
+  const int m = static_cast<int>(rows.size()), inner = std::max(0, m - 1);
   for (auto* v : {&t.begin, &t.end, &t.left, &t.right, &t.parent, &t.node}) v->resize(inner);
   t.order.clear();
   t.order.reserve(inner);

@@ -58,13 +58,13 @@ double Sides::score_without(int row, int side) {
   return statistics_->log_predictive_without(row, side) - weight_step(side, -1, work_.data());
 }
 
-void Sides::set_block(const int* rows, int count) {
+void Sides::set_block(std::span<const int> rows) {
   statistics_->clear(2);
-  block_size_ = count;
+  block_size_ = static_cast<int>(rows.size());
   block_q_.assign(q_[0].size(), 0.0);
-  for (int i = 0; i < count; ++i) {
-    statistics_->add(2, rows[i]);
-    add_q(block_q_, rows[i], 1.0);
+  for (int row : rows) {
+    statistics_->add(2, row);
+    add_q(block_q_, row, 1.0);
   }
 }
 

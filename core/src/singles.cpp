@@ -8,11 +8,10 @@
 
 namespace hedgerow {
 
-void Singles::set_weights(const std::vector<double>& chances) {
+void Singles::set_weights(const RowWatch& seen, int n) {
   constexpr double kLeast = 1e-3;  // of the mean: rows that never had a chance keep a little of one
-  const int n = static_cast<int>(chances.size());
-  const double least = kLeast * std::accumulate(chances.begin(), chances.end(), 0.0) / n + 1e-12;
-  weight_ = chances;
+  weight_ = seen.empty() ? std::vector<double>(n, 1.0 / n) : seen.opening;
+  const double least = kLeast * std::accumulate(weight_.begin(), weight_.end(), 0.0) / n + 1e-12;
   for (double& w : weight_) w = std::max(w, least);
   total_ = std::accumulate(weight_.begin(), weight_.end(), 0.0);
   threshold_.resize(n);
@@ -42,6 +41,8 @@ int Singles::draw_row(Rng& rng) const {
 }
 
 void Singles::step(State& state, Gibbs& gibbs, int moves) {
+  births_ = deaths_ = 0;
+  if (moves == 0) return;
   alone_ = 0;
   for (int size : state.partition.sizes()) alone_ += size == 1;
   gibbs.begin(state);
@@ -58,7 +59,7 @@ void Singles::birth(State& state, Gibbs& gibbs) {
   if (state.rng.uniform_open() * others * weight_[row] * alone >= w[k] * total_) return;
   gibbs.move(state, row, k);
   alone_ = alone;
-  ++births;
+  ++births_;
 }
 
 void Singles::death(State& state, Gibbs& gibbs) {
@@ -74,7 +75,7 @@ void Singles::death(State& state, Gibbs& gibbs) {
   const int to = draw_index(state.rng, w, k, others);
   alone_ -= 1 + (partition.size(to) == 1);
   gibbs.move(state, row, to);
-  ++deaths;
+  ++deaths_;
 }
 
 }  // namespace hedgerow

@@ -88,13 +88,13 @@ static void exercise(const Likelihood& likelihood, const Prior& prior, const cha
     right[n + i - 1] = i;
     top = n + i - 1;
   }
-  TreeGuided::Guides guides{std::make_shared<const WeightedGuide>(WeightedGuide{Guide(left, right), {}})};
+  Guides guides{std::make_shared<const WeightedGuide>(WeightedGuide{Guide(left, right), {}})};
   double log_joint = 0.0;
   for (int which = 0; which < 4; ++which) {
     std::unique_ptr<Kernel> kernel;
     if (which == 0) kernel = std::make_unique<Gibbs>();
     if (which == 1) kernel = std::make_unique<SplitMerge>(3, 0);
-    if (which == 2) kernel = std::make_unique<TreeGuided>(guides, 0, 10, TreeGuided::kTuned, true, 1.0);
+    if (which == 2) kernel = TreeGuided::annealed(guides, 0, 10, TreeGuided::kTuned, 1.0);
     if (which == 3) kernel = std::make_unique<Slice>();
     Chain chain(std::shared_ptr<const Likelihood>(&likelihood, [](const Likelihood*) {}), prior, std::move(kernel),
                 std::vector<int>(n, 0), {}, 5, which);

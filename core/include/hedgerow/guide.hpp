@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace hedgerow {
@@ -45,10 +46,10 @@ class Guide {
   int ancestor(int rank_a, int rank_b) const;
 
   // Induced tree of m distinct rows in any order: O(m) once sorted, and sorted by counting when m is not tiny.
-  void induce(const int* rows, int m, Induced& out) const;
+  void induce(std::span<const int> rows, Induced& out) const;
 
  private:
-  void sort_by_rank(const int* rows, int m, std::vector<int>& out) const;
+  void sort_by_rank(std::span<const int> rows, std::vector<int>& out) const;
 
   int n_ = 0, root_ = -1;
   // Lowest common ancestors of neighbouring ranks, and for range minima of their depths: per block of 64 gaps a sparse table

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hedgerow/measure.hpp"
@@ -23,6 +24,9 @@ struct State {
   Rng rng;
 };
 
+// Takes whichever of the two partitions, this one or the state's, has the higher joint density.
+void take_higher(State& state, const std::vector<int>& labels);
+
 // What a kernel carries from one iteration to the next, as plain numbers.
 struct Carried {
   std::vector<std::int32_t> whole;
@@ -32,16 +36,22 @@ struct Carried {
 // Reads it front to back. Files are not trusted: throws std::invalid_argument where the numbers end early.
 class CarriedReader {
  public:
-  CarriedReader(const Carried& from, bool warming) : from_(from), warming_(warming) {}
+  CarriedReader(const Carried& from, bool warming, bool first_layout) : from_(from), warming_(warming), first_layout_(first_layout) {}
   bool warming() const { return warming_; }  // taken before the end of the warm-up
   int whole() { return wholes(1)[0]; }
   std::vector<int> wholes(std::size_t count);
   std::vector<double> reals(std::size_t count);
+  // Files of 0.1.0 have some numbers in another place: they are set aside, and read by whom they belong to.
+  bool first_layout() const { return first_layout_; }
+  int set_aside_wholes(std::size_t count);  // the last of them
+  void set_aside_reals(std::size_t count);
+  Carried take_aside() { return std::exchange(aside_, {}); }
   bool at_end() const { return whole_ == from_.whole.size() && real_ == from_.real.size(); }
 
  private:
   const Carried& from_;
-  bool warming_;
+  bool warming_, first_layout_;
+  Carried aside_;
   std::size_t whole_ = 0, real_ = 0;
 };
 
@@ -99,7 +109,7 @@ class Chain {
   void step();
   bool warming() const { return warming_; }
   // What the kernel of a chain made alike carried, and the stage it was in. Throws std::invalid_argument for what cannot be.
-  void load(const Carried& carried, bool warming);
+  void load(const Carried& carried, bool warming, bool first_layout = false);
   double log_joint() { return state.log_joint(); }
 
   State state;

@@ -99,7 +99,8 @@ def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
         state |= {name: float(stored.content[name]) for name in _SCALARS}
         state |= {name: carried.arrays[name] for name in _CARRIED}
         state["kernel_whole"] = np.concatenate([stored.arrays["kernel_head"], state["kernel_whole"]])
-        state["warming"] = bool(stored.content.get("warming", True))  # 0.1.0 left it to the kernel's memory
+        if "warming" in stored.content:  # 0.1.0 left it to the kernel's memory, which has another layout
+            state["warming"] = bool(stored.content["warming"])
         state["rng"] = np.array([int(word, 16) for word in file.rng], np.uint64)
         _check_state(state)
     except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -1,6 +1,8 @@
 // Marginal Gibbs sampling (Lee & Choi 2015, section 2.2), over all rows or a uniform random subset.
 #pragma once
 
+#include <span>
+
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/kernel.hpp"
 
@@ -27,7 +29,7 @@ class Gibbs final : public Kernel {
   void rest() { moved_ = 0.0; }                    // an iteration without a sweep
 
   // Resamples the given rows in the given order; other kernels use this too.
-  void sweep(State& state, const int* rows, int count);
+  void sweep(State& state, std::span<const int> rows);
   // The same in pieces, for kernels that keep something of their own in step: begin once, then draw a cluster for a row
   // (clusters() for a new one; its own when it stays) and move it there.
   void begin(State& state);

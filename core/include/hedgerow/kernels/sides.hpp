@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "hedgerow/kernel.hpp"
@@ -25,7 +26,7 @@ class Sides {
   double score_without(int row, int side);
 
   // A block of several rows at once.
-  void set_block(const int* rows, int count);
+  void set_block(std::span<const int> rows);
   void score_block(double* out);  // both sides
   void add_block(int side);
 

@@ -13,12 +13,11 @@ namespace hedgerow {
 
 class Singles {
  public:
-  void set_weights(const std::vector<double>& chances);  // how likely each row is to open a cluster
-  bool ready() const { return !weight_.empty(); }
-  double total() const { return total_; }  // births that a sweep would make
+  void set_weights(const RowWatch& seen, int rows);  // how likely each row is to open a cluster; all alike where nothing was seen
+  double total() const { return total_; }            // births that a sweep would make
   void step(State& state, Gibbs& gibbs, int moves);
-
-  int births = 0, deaths = 0;  // accepted, until they are set back
+  int births() const { return births_; }  // accepted in the last step
+  int deaths() const { return deaths_; }
 
  private:
   int draw_row(Rng& rng) const;
@@ -29,6 +28,7 @@ class Singles {
   std::vector<int> alias_;  // Walker's tables
   double total_ = 0.0;
   int alone_ = 0;  // clusters of one row
+  int births_ = 0, deaths_ = 0;
 };
 
 }  // namespace hedgerow

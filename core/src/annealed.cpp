@@ -1,4 +1,5 @@
-#include "hedgerow/kernels/annealing.hpp"
+// The stages of an annealed warm-up.
+#include "hedgerow/kernels/annealed.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -28,8 +29,15 @@ void check_labels(const std::vector<int>& labels) {
 }
 }  // namespace
 
-void Annealing::follow(State& state, Gibbs& gibbs, double progress) {
-  while (stage_ < over && progress >= kBegins[stage_ + 1]) enter(state, gibbs, static_cast<Stage>(stage_ + 1), progress < kCooled);
+void Annealed::step(State& state) {
+  if (heat_ == 1.0) return kernel_->step(state);
+  gibbs_.set_heat(heat_, most_clusters(state.partition.rows()));
+  gibbs_.step(state);
+}
+
+void Annealed::adapt(State& state, double progress) {
+  kernel_->adapt(state, progress);
+  while (stage_ < over && progress >= kBegins[stage_ + 1]) enter(state, static_cast<Stage>(stage_ + 1), progress < kCooled);
   heat_ = 1.0;
   if (stage_ == heated) heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kBegins[heated]));
   if (stage_ == top_of_best) heat_ = kColdest;
@@ -39,25 +47,19 @@ void Annealing::follow(State& state, Gibbs& gibbs, double progress) {
   }
 }
 
-void take_higher(State& state, const std::vector<int>& labels) {
-  const std::vector<int> own = state.partition.labels();
-  const double before = state.log_joint();
-  state.partition.assign(labels);
-  if (state.log_joint() < before) state.partition.assign(own);
-}
-
 // What is still hot is dropped: log joints tell it from what has cooled, by hundreds of nats. Then masses are compared, as they would
 // have been at the end of the last stage.
-void Annealing::end(State& state, Gibbs& gibbs) {
+void Annealed::end_warm_up(State& state) {
   if (stage_ > climbing && stage_ <= heated) take_higher(state, kept_);
   if (stage_ == top_of_heated || stage_ == top_of_best) take_higher(state, found_);
-  if (stage_ > heated && stage_ < over) keep_heavier(state, gibbs, kept_);
+  if (stage_ > heated && stage_ < over) keep_heavier(state, kept_);
   for (std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) labels->clear();
   stage_ = over;
   heat_ = 1.0;
+  kernel_->end_warm_up(state);
 }
 
-void Annealing::enter(State& state, Gibbs& gibbs, Stage stage, bool hot) {
+void Annealed::enter(State& state, Stage stage, bool hot) {
   if (looks_for_top(stage_)) see_top(state);
   stage_ = stage;
   switch (stage) {
@@ -75,7 +77,7 @@ void Annealing::enter(State& state, Gibbs& gibbs, Stage stage, bool hot) {
       break;
     case heated:
       state.partition.assign(kept_);
-      hottest_ = hot ? gibbs.heat_that_moves(state, kStirred) : 1.0;
+      hottest_ = hot ? gibbs_.heat_that_moves(state, kStirred) : 1.0;
       break;
     case top_of_heated:
       found_ = state.partition.labels();
@@ -87,13 +89,13 @@ void Annealing::enter(State& state, Gibbs& gibbs, Stage stage, bool hot) {
       state.partition.assign(std::exchange(found_, {}));
       break;
     case over:
-      keep_heavier(state, gibbs, std::exchange(kept_, {}));
+      keep_heavier(state, std::exchange(kept_, {}));
       break;
   }
 }
 
 // Both tops at the same hyper-parameters: as these change from one to the next, so do log joints.
-void Annealing::see_top(State& state) {
+void Annealed::see_top(State& state) {
   std::vector<int> found = state.partition.labels();
   const double height = state.log_joint();
   if (!top_.empty()) {
@@ -104,14 +106,14 @@ void Annealing::see_top(State& state) {
 }
 
 // At the hyper-parameters that suit either of the two: they differ, and each suits its own better.
-void Annealing::keep_heavier(State& state, Gibbs& gibbs, const std::vector<int>& kept) {
+void Annealed::keep_heavier(State& state, const std::vector<int>& kept) {
   const std::vector<int> found = state.partition.labels();
   const Measure drawn = state.measure;
   auto heavier = [&] {
     state.partition.assign(found);
-    const double mass = gibbs.log_mass(state);
+    const double mass = gibbs_.log_mass(state);
     state.partition.assign(kept);
-    return mass - gibbs.log_mass(state);
+    return mass - gibbs_.log_mass(state);
   };
   double by = heavier();
   for (int i = 0; i < kDraws; ++i) {
@@ -123,11 +125,12 @@ void Annealing::keep_heavier(State& state, Gibbs& gibbs, const std::vector<int>&
   if (by > 0.0) state.partition.assign(found);
 }
 
-int Annealing::most_clusters(int rows) const {
+int Annealed::most_clusters(int rows) const {
   return kept_.empty() ? rows : 20 + 3 * (1 + *std::max_element(kept_.begin(), kept_.end())) / 2;
 }
 
-void Annealing::save(Carried& out) const {
+void Annealed::save(Carried& out) const {
+  kernel_->save(out);
   out.real.push_back(hottest_);
   out.whole.push_back(stage_);
   for (const std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) {
@@ -136,7 +139,11 @@ void Annealing::save(Carried& out) const {
   }
 }
 
-void Annealing::load(CarriedReader& in, int rows) {
+void Annealed::load(State& state, CarriedReader& reader) {
+  kernel_->load(state, reader);
+  const Carried aside = reader.take_aside();
+  CarriedReader before(aside, reader.warming(), false);
+  CarriedReader& in = reader.first_layout() ? before : reader;
   hottest_ = in.reals(1)[0];
   if (!(hottest_ >= 1.0 && hottest_ < kInf)) throw std::invalid_argument("a kernel's memory has a temperature that it cannot have");
   const int stage = in.whole();
@@ -144,7 +151,7 @@ void Annealing::load(CarriedReader& in, int rows) {
   stage_ = static_cast<Stage>(stage);
   for (std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) {
     const int there = in.whole();
-    *labels = in.wholes(there == 1 ? static_cast<std::size_t>(rows) : 0);
+    *labels = in.wholes(there == 1 ? static_cast<std::size_t>(state.partition.rows()) : 0);
     check_labels(*labels);
   }
   const bool kept = stage_ > climbing && stage_ < over, found = stage_ == top_of_heated || stage_ == top_of_best;
