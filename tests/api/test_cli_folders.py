@@ -10,7 +10,9 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet
 import pytest
+from scipy import sparse
 
 import hedgerow as hr
 from hedgerow import data
@@ -168,6 +170,53 @@ def test_formulas_stay_unless_safe_csv_is_asked_for(place, tmp_path, capsys):
     predict = ["predict", place / "run", place / "flowers.csv", "--id", "plant", "--safe-csv", "--out", tmp_path / "p.csv"]
     assert run(capsys, *predict)[0] == 0
     assert names(tmp_path / "p.csv") == safe
+
+
+# labels with more beside them
+
+
+def test_labels_with_the_columns_of_the_data(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{'' if i == 3 else rng.choice(['=red', 'blue'])},{i % 2 == 0},r{i}" for i, x in enumerate(rng.normal(size=40))]
+    (tmp_path / "t.csv").write_text("\n".join(["height,cluster,smoker,name", *lines]))
+    fit = ["fit", tmp_path / "t.csv", "--id", "name", "--out", tmp_path / "run", *SHORT, "--seed", "1", "--with-columns", "--parquet"]
+    code, out, err = run(capsys, *fit)
+    assert code == 0, err
+    assert "labels.parquet" in out
+    for command in ([], ["resume", tmp_path / "run", "--draws", "25", "--quiet"]):
+        assert not command or run(capsys, *command)[0] == 0
+        with open(tmp_path / "run" / "labels.csv", newline="") as file:
+            told = list(csv.DictReader(file))
+        assert list(told[0]) == ["row", "cluster", "probability", "height", "data.cluster", "smoker"]
+        assert [float(line["height"]) for line in told] == [float(line.split(",")[0]) for line in lines]
+        assert [line["data.cluster"] for line in told] == [line.split(",")[1] for line in lines]
+        table = pyarrow.parquet.read_table(tmp_path / "run" / "labels.parquet").to_pydict()
+        assert table["cluster"] == [int(line["cluster"]) for line in told]
+        assert table["row"] == [line["row"] for line in told] == [f"r{i}" for i in range(40)]
+        np.testing.assert_allclose(table["probability"], [float(line["probability"]) for line in told], atol=5e-5)
+        assert table["data.cluster"][3] is None
+    assert run(capsys, *fit, "--force", "--safe-csv")[0] == 0
+    assert "'=red" in (tmp_path / "run" / "labels.csv").read_text()
+    (tmp_path / "words.npz").write_bytes(b"")
+    sparse.save_npz(tmp_path / "words.npz", sparse.csr_matrix(data.documents(20, 30, 2).X))
+    code, _, err = run(capsys, "fit", tmp_path / "words.npz", "--out", tmp_path / "w", "--with-columns", *SHORT)
+    assert (code, "must come with a table of columns" in err) == (2, True)
+
+
+def test_notes_that_do_not_fit_their_run_are_refused(place, tmp_path, capsys):
+    """A folder of a stranger's: nothing that it says may end in a traceback."""
+    target = copied(place, tmp_path)
+    note = hr.sampling.run_note(target / "checkpoint")
+    wrong = (
+        ({"rows": ["one"]}, "an entry of 'row' for each of 65 rows"),
+        ({"beside": {"a": [1]}}, "an entry of 'a'"),
+        ({"beside": 3}, "notes of a fit"),
+    )
+    for change, words in wrong:
+        hr.resume(hr.Checkpoint(target / "checkpoint", note=note | change))
+        code, _, err = run(capsys, "resume", target, "--quiet")
+        assert code == 2
+        assert words in err
 
 
 # whole or absent

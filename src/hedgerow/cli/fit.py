@@ -7,11 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hedgerow.cli.labels import SAFE_HELP
+from hedgerow.cli.labels import SAFE_HELP, columns_of
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
 from hedgerow.cli.output import LOSSES, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import Notes, RunFolder, read_every
+from hedgerow.errors import need_extra
 from hedgerow.sampling import Checkpoint, sample
 
 __all__ = ["add"]
@@ -54,6 +55,8 @@ def add(commands: Any) -> None:
     group.add_argument(
         "--checkpoint-every", type=float, metavar="SECONDS", help="how often states are kept (default: 10, less often in long runs)"
     )
+    group.add_argument("--with-columns", action="store_true", help="the columns of the data beside the labels")
+    group.add_argument("--parquet", action="store_true", help="the labels as labels.parquet too")
     group.add_argument("--safe-csv", action="store_true", help=SAFE_HELP)
     group.add_argument("--quiet", action="store_true", help="no progress bars")
 
@@ -62,6 +65,8 @@ def run(options: argparse.Namespace) -> None:
     """Read, guess, sample, write, tell."""
     source = read_source(options.data, options)
     stem = Path(options.data).name.partition(".")[0]
+    if options.parquet:
+        need_extra("pyarrow.parquet", "parquet")  # before the work rather than after it
     every = read_every(options.checkpoint_every)
     title = read_title(options.title, text_of(stem))
     folder = RunFolder.make(options.out or f"{stem}-run")
@@ -71,7 +76,8 @@ def run(options: argparse.Namespace) -> None:
         say(f"{options.data}: {n:,} rows, {width:,} columns.")
         model = choose_model(source, options.prior, options.likelihood)
         kernel = read_kernel(options.kernel)
-        notes = Notes(title, options.loss, source.names, source.rows, options.safe_csv)
+        beside = columns_of(source) if options.with_columns else None
+        notes = Notes(title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet)
         with folder.drawing(anew=True) as begun:
             post = sample(
                 model,

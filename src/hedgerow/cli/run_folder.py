@@ -1,7 +1,7 @@
 """RunFolder: all that the command line knows of a run folder, in one place.
 
     run.hedge      the draws, with the title, the loss and the columns of the run
-    labels.csv     the cluster of every row
+    labels.csv     the cluster of every row; labels.parquet too, where asked for
     report.html    the page
     checkpoint/    where `sample` streams draws to and `resume` goes on from, with the notes; may be a link to another disk
     .lock          held from before the first draw until the report is written
@@ -18,13 +18,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hedgerow.cli.labels import write_labels
+from hedgerow.cli.labels import label_columns, write_labels, write_parquet
 from hedgerow.cli.output import LOSSES, Interrupted, say, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
@@ -37,6 +37,7 @@ __all__ = ["RUN", "RUN_HELP", "Notes", "RunFolder", "make_folder", "read_every",
 
 RUN = "run.hedge"
 LABELS = "labels.csv"
+PARQUET = "labels.parquet"
 REPORT = "report.html"
 CHECKPOINT = "checkpoint"
 LOCK = ".lock"
@@ -48,6 +49,7 @@ RUN_HELP = f"a run folder, or the file {RUN} in it"
 FILES = {
     REPORT: "everything about the clusters, to open in a browser",
     LABELS: "the cluster of every row, and how sure that is",
+    PARQUET: "the same for other programs",
     RUN: "the draws, for hedgerow summary, report and predict",
 }
 
@@ -61,16 +63,20 @@ class Notes:
     columns: list[str] | None = None
     rows: list[str] | None = None
     safe_csv: bool = False
+    beside: dict[str, list[Any]] | None = None
+    parquet: bool = False
 
     @classmethod
     def read(cls, stored: Any, place: Path) -> Notes:
         """Notes from JSON; what later versions have added may be missing."""
         try:
-            notes = cls(**{field.name: stored[field.name] for field in fields(cls) if field.name != "safe_csv" or "safe_csv" in stored})
-            good = isinstance(notes.title, str) and notes.loss in LOSSES and type(notes.safe_csv) is bool
+            later = {field.name for field in fields(cls) if field.default is not MISSING}
+            notes = cls(**{field.name: stored[field.name] for field in fields(cls) if field.name not in later or field.name in stored})
+            good = isinstance(notes.title, str) and notes.loss in LOSSES and type(notes.safe_csv) is type(notes.parquet) is bool
+            good = good and (notes.beside is None or all(isinstance(column, list) for column in notes.beside.values()))
             if not (good and _are_texts(notes.rows) and _are_texts(notes.columns)):
                 raise ValueError("texts that are none")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{place}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
         return notes
 
@@ -131,7 +137,7 @@ class RunFolder:
 
     def check_links(self) -> None:
         """Refuse links in the place of files that are written, before anything is touched."""
-        refuse_links(self.path, (LOCK, RUN, LABELS, REPORT))
+        refuse_links(self.path, (LOCK, RUN, LABELS, PARQUET, REPORT))
         checkpoint = self.path / CHECKPOINT
         if checkpoint.is_symlink() and not checkpoint.is_dir():
             raise ParameterError(f"{self.path}: {CHECKPOINT} is a link and must lead to a folder. Got {os.readlink(checkpoint)}.")
@@ -154,7 +160,7 @@ class RunFolder:
         def begin(_: object) -> None:
             nonlocal ours, anew
             if anew:
-                for name in (RUN, LABELS, REPORT):
+                for name in (RUN, LABELS, PARQUET, REPORT):
                     (self.path / name).unlink(missing_ok=True)
             ours, anew = True, False
 
@@ -243,7 +249,10 @@ class RunFolder:
         with self.drawing(anew=False):
             post.save(self.path / RUN)
         try:
-            write_labels(post, self.path / LABELS, loss, notes.rows, safe=notes.safe_csv)
+            columns = label_columns(post, loss, notes.rows, notes.beside)
+            write_labels(self.path / LABELS, columns, safe=notes.safe_csv)
+            if notes.parquet:
+                write_parquet(self.path / PARQUET, columns)
             post.report(self.path / REPORT, title=notes.title, loss=loss, rows=notes.rows)
             say()
             tell_findings(post, loss)
@@ -266,8 +275,9 @@ class RunFolder:
     def tell_files(self) -> None:
         """Say where the files are."""
         say("Files:")
-        width = max(len(str(self.path / name)) for name in FILES)
-        for name, what in FILES.items():
+        there = {name: what for name, what in FILES.items() if (self.path / name).exists()}
+        width = max(len(str(self.path / name)) for name in there)
+        for name, what in there.items():
             print(f"  {self.path / name!s:<{width}}  {what}")
 
 

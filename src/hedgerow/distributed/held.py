@@ -7,7 +7,6 @@ the shard's labels and of what they carry, so a worker that takes over for a los
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from hedgerow import _core
 from hedgerow.distributed.sources import Source
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Likelihood
+from hedgerow.writing import whole_file
 
 __all__ = [
     "Anchor",
@@ -259,12 +259,8 @@ class Tell(Command):
 def write_whole(path: Path, array: npt.NDArray[Any]) -> None:
     """The whole file or none; a second writer, after a loss, writes the same."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    rough = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    with open(rough, "wb") as file:
+    with whole_file(path, "sample") as file:
         np.save(file, array, allow_pickle=False)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(rough, path)
 
 
 @dataclass(frozen=True, eq=False)
