@@ -284,7 +284,7 @@ def test_a_really_full_disk(model, X, tmp_path) -> None:
 
 def test_a_run_too_large_for_the_disk_is_refused_at_once(model, X, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(checkpoint_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 2**20))
-    with pytest.raises(hr.ParameterError, match=r"need at least 0\.1 GiB and the disk of the checkpoint has 0\.0 GiB free"):
+    with pytest.raises(hr.ParameterError, match=r"need at least 124\.0 MiB and the disk of the checkpoint has 1\.0 MiB free"):
         sample(model, X, checkpoint=tmp_path / "run", draws=10**6, chains=2)
 
 

@@ -187,7 +187,7 @@ def test_a_model_is_needed(X) -> None:
 
 def test_a_run_too_large_for_memory_is_refused_at_once(model, X, monkeypatch) -> None:
     monkeypatch.setattr(recorder_module.os, "sysconf", lambda name: 1024)  # a machine of one megabyte
-    with pytest.raises(hr.ParameterError, match=r"the labels of 130 rows need 0.0 GiB .* Ask for fewer draws"):
+    with pytest.raises(hr.ParameterError, match=r"the labels of 130 rows need 1,015\.6 KiB and .* 1\.0 MiB\. Ask for fewer draws"):
         draw(model, X, draws=1000)
 
 

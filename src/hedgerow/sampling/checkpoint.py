@@ -40,6 +40,7 @@ from hedgerow.sampling.manifest import (
     write_manifest,
 )
 from hedgerow.sampling.plan import MOST, Plan
+from hedgerow.sampling.recorder import in_bytes
 from hedgerow.writing import check_path
 
 __all__ = ["Checkpoint", "clear_folder", "continue_folder", "look_into", "run_note", "run_status", "start_folder"]
@@ -260,6 +261,6 @@ def _check_disk(folder: Path, plan: Plan, owner: str, drawn: int = 0) -> None:
     if needed > free:
         raise ParameterError(
             f"{owner}(draws={plan.draws}, chains={plan.chains}): the labels of {plan.n} rows need at least "
-            f"{needed / 2**30:.1f} GiB and the disk of the checkpoint has {free / 2**30:.1f} GiB free. Ask for fewer draws or "
+            f"{in_bytes(needed)} and the disk of the checkpoint has {in_bytes(free)} free. Ask for fewer draws or "
             f"chains, or use thin= to keep them far apart."
         )

@@ -14,7 +14,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.sampling.blocks import News, Pace
 from hedgerow.sampling.chain import TRACES, Block
 
-__all__ = ["Arrays", "MemoryRecorder", "Recorder", "rectangle"]
+__all__ = ["Arrays", "MemoryRecorder", "Recorder", "in_bytes", "rectangle"]
 
 FloatArray = npt.NDArray[np.float64]
 Arrays = tuple[npt.NDArray[np.int32], dict[str, FloatArray], dict[str, FloatArray]]
@@ -105,6 +105,14 @@ class MemoryRecorder(Recorder):
         return labels, traces, stats
 
 
+def in_bytes(count: int) -> str:
+    """A number of bytes as a person reads it: 12 bytes, 3.4 KiB, 5.6 GiB."""
+    size, units = float(count), ["bytes", "KiB", "MiB", "GiB"]
+    while size >= 1024 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{count:,} bytes" if units[0] == "bytes" else f"{size:,.1f} {units[0]}"
+
+
 def _check_memory(chains: int, draws: int, n: int) -> None:
     """Refuse a run whose labels cannot fit before it starts, not after hours."""
     needed = 4 * chains * draws * n
@@ -114,7 +122,7 @@ def _check_memory(chains: int, draws: int, n: int) -> None:
         return
     if needed > 0.8 * there:
         raise ParameterError(
-            f"sample(draws={draws}, chains={chains}): the labels of {n} rows need {needed / 2**30:.1f} GiB and this "
-            f"machine has {there / 2**30:.1f} GiB. Ask for fewer draws or chains, use thin= to keep them far apart, or "
+            f"sample(draws={draws}, chains={chains}): the labels of {n} rows need {in_bytes(needed)} and this "
+            f"machine has {in_bytes(there)}. Ask for fewer draws or chains, use thin= to keep them far apart, or "
             f"checkpoint= to keep them on disk."
         )
