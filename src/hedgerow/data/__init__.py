@@ -5,14 +5,17 @@ from __future__ import annotations
 from hedgerow.data.classics import Classic, digits, iris, wine
 from hedgerow.data.files import Dataset, read
 from hedgerow.data.frame import Frame, Series
+from hedgerow.data.kinds import ColumnKind, Reading, understand
 from hedgerow.data.tables import feature_names
 from hedgerow.data.toys import Toy, documents, moving_clusters, pitman_yor_mixture, ring13
 from hedgerow.data.views import as_counts, as_dense, as_labels, as_times, canonical
 
 __all__ = [
     "Classic",
+    "ColumnKind",
     "Dataset",
     "Frame",
+    "Reading",
     "Series",
     "Toy",
     "as_counts",
@@ -28,5 +31,6 @@ __all__ = [
     "pitman_yor_mixture",
     "read",
     "ring13",
+    "understand",
     "wine",
 ]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import gzip
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from hedgerow.data.archives import read_npz
 from hedgerow.data.delimited import MISSING, is_number, read_delimited
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.guarded import memory_for, read_guarded, too_large
+from hedgerow.data.kinds import Reading, understand
 from hedgerow.data.matrix_market import read_matrix_market
 from hedgerow.data.npy import read_npy
 from hedgerow.data.tables import feature_names
@@ -29,7 +30,6 @@ from hedgerow.errors import MissingExtraError, ParameterError
 
 __all__ = ["Dataset", "read"]
 
-TRUTHS = {"true": True, "false": False, "yes": True, "no": False}
 #: Bytes that a packed text may unpack to before a child process takes over: starting one costs a quarter of a second.
 IN_PROCESS = 64 << 20
 ENDINGS = "csv, tsv, txt or mtx (each also with .gz), parquet, npy or npz"
@@ -47,24 +47,29 @@ class Dataset:
     """Names of the rows, if a column was said to hold them."""
     times: npt.NDArray[Any] | None = None
     """Times or places of the rows, if a column was said to hold them."""
+    reading: Reading | None = None
+    """What every named column was taken for, and why; print it to read it."""
     notes: tuple[str, ...] = ()
     """What was guessed about the file."""
 
     def __repr__(self) -> str:
         """Rows and columns, then what was guessed."""
         n, d = self.X.shape
-        return "\n  ".join([f"Dataset: {n:,} rows, {d:,} columns", *self.notes])
+        guessed = str(self.reading).splitlines() if self.reading is not None else []
+        return "\n  ".join([f"Dataset: {n:,} rows, {d:,} columns", *self.notes, *guessed])
 
 
 def read(
     path: str | os.PathLike[str],
     *,
+    columns: Mapping[str, str] | None = None,
     only: Sequence[str] | None = None,
     drop: Sequence[str] | None = None,
     rows: str | None = None,
     times: str | None = None,
     header: bool | None = None,
     array: str | None = None,
+    like: Reading | None = None,
 ) -> Dataset:
     """Read a table from a file, as its ending says.
 
@@ -73,6 +78,8 @@ def read(
     path : path
         A csv, tsv or txt file (delimiter, encoding and first line are looked at), a Parquet file, an npy or npz array, a sparse
         matrix as SciPy writes it to npz, or a Matrix Market file. Text and Matrix Market files may be packed by gzip.
+    columns : mapping, default all guessed
+        What columns hold, where a guess would be wrong: ``{"zip": "category", "when": "time"}``, as for `understand`.
     only, drop : sequences of names, default all columns
         The columns to use, and those to leave out.
     rows, times : names of columns
@@ -81,11 +88,13 @@ def read(
         Whether the first line of a text holds names.
     array : str, default ``X`` or the only one
         Which array of an npz file.
+    like : Reading
+        Read the columns as this reading does, that of a file read before: for new rows.
 
     Returns
     -------
     Dataset
-        `X` to sample, with `names`, `rows`, `times`, and in `notes` what was guessed.
+        `X` to sample, with `names`, `rows`, `times`, and what was guessed: `reading` of the columns, `notes` of the file.
 
     A file that is damaged, or takes far more memory than its size says, is refused with a `ParameterError`.
 
@@ -98,12 +107,24 @@ def read(
         raise ParameterError(f"{path}: must name an existing file.")
     kind = "".join(place.suffixes[-2:]).lower() if place.suffix.lower() == ".gz" else place.suffix.lower()
     table, notes = _read(place, kind, header, array)
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise ParameterError(
+            f"{path}: must have at least one row and one column. Got {table.shape[0]:,} rows and {table.shape[1]:,} columns."
+        )
     if feature_names(table) is None:
-        wanted = [*(only or ()), *(drop or ()), *(name for name in (rows, times) if name)]
+        wanted = [*(columns or ()), *(only or ()), *(drop or ()), *(name for name in (rows, times) if name)]
         if wanted:
             raise ParameterError(f"{path}: must have named columns, to find {wanted[0]!r} among them. It has none.")
         return Dataset(table, notes=tuple(notes))
-    return _cut(table, path, only, drop, rows, times, notes)
+    cut = _cut(table, path, only, drop, rows, times, notes)
+    reading = understand(cut.X, columns) if like is None else like
+    typed, lost = reading.read(cut.X)
+    if not typed.columns:
+        told = "; ".join(f"{column.name}: {column.why}" for column in reading.columns)
+        raise ParameterError(f"{path}: must have a column to cluster by. Got {told}.")
+    if lost:
+        notes = [*notes, f"taken for gaps: {'; '.join(lost)}"]
+    return replace(cut, X=typed, names=typed.column_names, reading=reading, notes=tuple(notes))
 
 
 def _read(place: Path, kind: str, header: bool | None, array: str | None) -> tuple[Any, list[str]]:
@@ -157,10 +178,15 @@ def _read_text(place: Path, header: bool | None) -> tuple[Frame | npt.NDArray[np
         found = read_delimited(content, header)
         names, notes = found.names, found.notes
         columns = [Series(codes, texts) for codes, texts in zip(found.codes, found.texts, strict=True)]
-    columns = [_understood(column) for column in columns]
-    if names is None and all(column.dtype.kind == "f" for column in columns):
-        return np.column_stack([column.values for column in columns]), notes
+    if names is None and all(_is_plain(column) for column in columns):
+        table = [np.array([float(t) if t.lower() not in MISSING else np.nan for t in c.texts or ()])[c.values] for c in columns]
+        return np.column_stack(table), notes
     return _frame(place, names or [f"x{j}" for j in range(len(columns))], columns), notes
+
+
+def _is_plain(column: Series) -> bool:
+    """Whether all entries of a column are numbers as programs write them, or missing."""
+    return all(text.lower() in MISSING or is_number(text) for text in column.texts or ())
 
 
 def _frame(place: Path, names: list[str], columns: list[Series]) -> Frame:
@@ -168,20 +194,6 @@ def _frame(place: Path, names: list[str], columns: list[Series]) -> Frame:
     if doubled:
         raise ParameterError(f"{place}: must have a different name for every column. Got {', '.join(doubled)} twice.")
     return Frame(names, columns)
-
-
-def _understood(column: Series) -> Series:
-    """Numbers if all entries are, or true and false, else text; missing entries aside."""
-    assert column.texts is not None
-    gone = np.array([text.lower() in MISSING for text in column.texts])
-    present = [text for text, is_gone in zip(column.texts, gone, strict=True) if not is_gone]
-    if all(map(is_number, present)):
-        return Series(np.array([np.nan if g else float(t) for t, g in zip(column.texts, gone, strict=True)])[column.values])
-    if all(text.lower() in TRUTHS for text in present):
-        truths = [None if g else TRUTHS[t.lower()] for t, g in zip(column.texts, gone, strict=True)]
-        return Series(np.array(truths, dtype=object)[column.values])
-    places = np.where(gone, -1, np.cumsum(~gone) - 1).astype(np.int32)
-    return Series(places[column.values], present)
 
 
 def _cut(
@@ -205,4 +217,4 @@ def _cut(
         raise ParameterError(f"{path}: must keep at least one column. All were dropped.")
     named = None if not rows else [str(entry) for entry in table.column(rows).to_numpy()]
     when = None if not times else np.asarray(table.column(times).to_numpy())
-    return Dataset(table.select(used), used, named, when, tuple(notes))
+    return Dataset(table.select(used), used, named, when, notes=tuple(notes))

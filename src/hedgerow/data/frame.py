@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ class Series:
     """If given, `values` are places in it, -1 where an entry is missing."""
     declared: bool = False
     """Whether the file lists the texts as all that there can be."""
+    kind: str | None = None
+    """What the column is, where that was found out: number, count, category or boolean."""
+    why: str = ""
+    """The reason for its kind."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -68,4 +72,4 @@ class Frame:
 
     def take(self, rows: npt.ArrayLike) -> Frame:
         """Some of the rows."""
-        return Frame(self.column_names, [Series(c.values[np.asarray(rows)], c.texts, c.declared) for c in self.columns])
+        return Frame(self.column_names, [replace(c, values=c.values[np.asarray(rows)]) for c in self.columns])

@@ -1,0 +1,239 @@
+"""Reading: the kinds of a table's columns, with reasons, and how these and other rows become columns that a likelihood takes."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.frame import Frame, Series
+from hedgerow.data.kinds.force import force
+from hedgerow.data.kinds.guess import TURNS, Guess, floats, guess
+from hedgerow.data.kinds.raw import Raw, raw_columns
+from hedgerow.data.kinds.words import is_gap
+from hedgerow.data.tables import FloatArray, feature_names
+from hedgerow.errors import ParameterError, require
+
+__all__ = ["LEFT_OUT", "ColumnKind", "Reading", "understand"]
+
+OWNER = "understand"
+LEFT_OUT = ("text", "id", "drop")
+DAY = 86_400_000_000.0
+#: Whole numbers are on a common scale, not counts, if at least half of so many columns end at the same number and
+#: so large a share of their entries sits there: counts thin out towards their largest, scales do not.
+LEAST_SCALED, SHARE_AT_THE_TOP, ENTRIES_TO_TELL, MOST_LEVELS = 4, 0.02, 200, 10
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What one column was taken for."""
+
+    name: str | int
+    kind: str
+    why: str
+    how: Mapping[str, Any]
+    """By what new rows are read the same way: plain data."""
+    given: bool = False
+    """Whether the kind was said and not guessed."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the columns that come of it: none if it is left out, several for moments and cycles."""
+        if self.kind in LEFT_OUT:
+            return ()
+        if self.kind == "cycle":
+            return (f"{self.name} (cos)", f"{self.name} (sin)")
+        if self.kind == "time":
+            turns = tuple(f"{self.name}: {turn} ({f})" for turn in self.how["turns"] for f in ("cos", "sin"))
+            return (*((str(self.name),) if self.how["elapsed"] else ()), *turns)
+        return (str(self.name),)
+
+
+@dataclass(frozen=True, repr=False)
+class Reading:
+    """The kinds of all columns; print it to read them with their reasons."""
+
+    columns: tuple[ColumnKind, ...]
+
+    def __str__(self) -> str:
+        """A line for every column."""
+        rows = [(str(column.name), column.kind, column.why) for column in self.columns]
+        widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
+        return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {why}" for a, b, why in rows)
+
+    __repr__ = __str__
+
+    def table(self, X: Any) -> Frame:
+        """Rows as columns of their kinds; entries that could not be read are gaps, and a warning counts them.
+
+        X is the table that was understood, or one of new rows with the same columns, in any order if they have names.
+        """
+        frame, lost = self.read(X)
+        if lost:
+            warnings.warn("Taken for gaps: " + "; ".join(lost) + ".", stacklevel=2)
+        return frame
+
+    def read(self, X: Any) -> tuple[Frame, list[str]]:
+        """The same table, and in words what in it could not be read."""
+        found, names = raw_columns(X, OWNER)
+        where = self._places(names, len(found))
+        out: list[tuple[str, Series]] = []
+        lost: list[str] = []
+        for column, place in zip(self.columns, where, strict=True):
+            if column.kind in LEFT_OUT:
+                continue
+            raw = found[place]
+            out.extend(zip(column.parts, _typed(raw, column), strict=True))
+            if not column.given or raw.form == "texts":
+                lost.extend(_lost(raw, column, out[-1][1]))
+        return Frame([name for name, _ in out], [series for _, series in out]), lost
+
+    def _places(self, names: Sequence[str] | None, width: int) -> list[int]:
+        """Where each column of this reading stands in a table."""
+        if names is None or isinstance(self.columns[0].name, int):
+            require(
+                width == len(self.columns), OWNER, "X", width, f"have {len(self.columns)} columns, as the table that was understood"
+            )
+            return list(range(width))
+        lacking = [str(c.name) for c in self.columns if c.kind not in LEFT_OUT and c.name not in names]
+        if lacking:
+            raise ParameterError(f"X must have the columns that were understood. It lacks {', '.join(lacking)}.")
+        return [names.index(str(c.name)) if c.name in names else 0 for c in self.columns]
+
+    def to_json(self) -> str:
+        """As text, for files."""
+        return json.dumps([[c.name, c.kind, c.why, dict(c.how), c.given] for c in self.columns])
+
+    @classmethod
+    def from_json(cls, text: str) -> Reading:
+        """What `to_json` wrote; ParameterError for anything else."""
+        try:
+            rows = json.loads(text)
+            if not isinstance(rows, list) or not rows:
+                raise ValueError("It has no columns")
+            columns = tuple(ColumnKind(name, str(kind), str(why), dict(how), bool(given)) for name, kind, why, how, given in rows)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ParameterError(f"Reading.from_json(text=...): text must be that of a reading. {error}.") from error
+        return cls(columns)
+
+
+def understand(X: Any, columns: Mapping[Any, str] | None = None) -> Reading:
+    """Find out what the columns of a table hold, and why.
+
+    Parameters
+    ----------
+    X : table
+        A data frame of pandas, polars or PyArrow, a `Frame`, an array, or a list of rows; entries may be texts.
+    columns : mapping, default all guessed
+        From columns (names, or positions in a table without) to what they are: number, count, category, boolean, time, cycle (or
+        ``cycle 24`` with its length), text, id, drop.
+
+    Returns
+    -------
+    Reading
+        The kind and reason of every column; ``reading.table(X)`` has the columns as likelihoods take them.
+
+    >>> table = [["a7", "1.234,5", "2024-05-01", "yes"], ["b2", "999,0", "2024-05-09", "no"], ["c5", "5,25", "2024-07-01", "unknown"]]
+    >>> understand(table, {2: "drop"})
+    0  id       3 different names in 3 rows, like identifiers
+    1  number   numbers with decimal commas with thousands set apart by '.'
+    2  drop     as given
+    3  boolean  yes or no (no, yes)
+    """
+    found, names = raw_columns(X, OWNER)
+    labels: Sequence[str | int] = names if names is not None else range(len(found))
+    given = dict(columns or {})
+    for name in given:
+        require(
+            name in labels, OWNER, "columns", name, f"name columns of X, which are {', '.join(str(label) for label in labels)[:200]}"
+        )
+    read: list[ColumnKind] = []
+    for raw, label in zip(found, labels, strict=True):
+        chosen: Guess = force(raw, label, given[label]) if label in given else guess(raw, label, OWNER)
+        read.append(ColumnKind(label, *chosen, given=label in given or raw.kind is not None))
+    return Reading(tuple(_on_a_scale(read, found)))
+
+
+def is_plain(reading: Reading, X: Any) -> bool:
+    """Whether the columns in use are what they were: numbers that nothing has to be done to."""
+    if feature_names(X) is None and not hasattr(X, "dtype"):
+        return all(c.how["read"] == "as is" and c.kind not in ("cycle", "time", "id", "drop", "text") for c in reading.columns)
+    return all(c.kind in LEFT_OUT or (c.how["read"] == "as is" and c.kind not in ("cycle", "time")) for c in reading.columns)
+
+
+def _typed(raw: Raw, column: ColumnKind) -> list[Series]:
+    """The columns that come of one, as a likelihood takes them."""
+    how, kind = column.how, column.kind
+    if how["read"] == "levels":
+        return [Series(*_levels(raw, how), declared=True, kind=kind, why=column.why)]
+    values = floats(raw, how)
+    if kind == "cycle":
+        return _circle(values / how["period"], column.why)
+    if kind == "time":
+        elapsed = [Series((values - how["first"]) / DAY, kind="number", why=column.why)] if how["elapsed"] else []
+        return [*elapsed, *(series for word in how["turns"] for series in _circle(values / TURNS[word], column.why))]
+    if "pair" in how:
+        values = np.where(values == how["pair"][1], 1.0, np.where(values == how["pair"][0], 0.0, np.nan))
+    return [Series(values, kind=kind, why=column.why)]
+
+
+def _circle(turns: FloatArray, why: str) -> list[Series]:
+    angle = 2 * np.pi * turns
+    return [Series(np.cos(angle), kind="number", why=why), Series(np.sin(angle), kind="number", why=why)]
+
+
+def _levels(raw: Raw, how: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """Places in the levels, -1 for a gap; what is no level is the rest of them, if they have one."""
+    levels = [*how["levels"], *(["other"] if how["rest"] and "other" not in how["levels"] else [])]
+    index = {text: place for place, text in enumerate(levels)}
+    rest = index["other"] if how["rest"] else -1
+    if raw.form == "texts":
+        places = [-1 if is_gap(text) and text not in index else index.get(text, rest) for text in raw.texts]
+        return np.array([*places, -1], dtype=np.int32)[raw.values], levels
+    plain = [None if value != value else str(int(value)) if float(value).is_integer() else repr(float(value)) for value in raw.values]
+    return np.array([-1 if text is None else index.get(text, rest) for text in plain], dtype=np.int32), levels
+
+
+def _lost(raw: Raw, column: ColumnKind, series: Series) -> list[str]:
+    """In words, the entries that stand for something and could not be read, but for those that the reasons tell of already."""
+    gone = series.values < 0 if series.texts is not None else np.isnan(series.values)
+    if raw.form != "texts":
+        was = np.isnan(raw.values) if raw.form != "unreadable" else np.zeros(len(raw.values), bool)
+        number = int((gone & ~was).sum())
+        return [f"{column.name}: {number:,} of {len(gone):,} entries"] if number else []
+    counts = np.bincount(raw.values[gone & (raw.values >= 0)], minlength=len(raw.texts))
+    among = column.how["read"] != "levels"
+    strange = [p for p, text in enumerate(raw.texts) if counts[p] and not is_gap(text, among) and repr(text) not in column.why]
+    if not strange:
+        return []
+    shown = ", ".join(repr(raw.texts[p]) for p in strange[:3]) + (", ..." if len(strange) > 3 else "")
+    return [f"{column.name}: {int(counts[strange].sum()):,} of {len(gone):,} entries ({shown})"]
+
+
+def _on_a_scale(read: list[ColumnKind], found: list[Raw]) -> list[ColumnKind]:
+    """Counts become ratings or measurements where columns share the number at which they end, and crowd there."""
+    whole = []
+    for column, raw in zip(read, found, strict=True):
+        if column.kind in ("count", "category", "number") and column.how["read"] in ("as is", "numbers") and not column.given:
+            seen = floats(raw, column.how)
+            seen = seen[~np.isnan(seen)]
+            if raw.levels is None and len(seen) and (seen >= 0).all() and (seen == np.floor(seen)).all():
+                whole.append(seen)
+    if len(whole) < LEAST_SCALED:
+        return read
+    highest = np.array([seen.max() for seen in whole])
+    top, entries = float(highest.max()), np.concatenate(whole)
+    crowded = len(entries) >= ENTRIES_TO_TELL and float((entries == top).mean()) >= SHARE_AT_THE_TOP
+    if not (top > 2 and float((highest == top).mean()) >= 0.5 and crowded):
+        return read
+    scale = f"whole numbers on a scale up to {top:g} that columns share"
+    to = (
+        ("category", f"{scale}: taken for codes or ratings")
+        if top < MOST_LEVELS
+        else ("number", f"measurements ({scale}, like pixels or scores)")
+    )
+    return [replace(c, kind=to[0], why=to[1]) if c.kind == "count" and not c.given else c for c in read]
