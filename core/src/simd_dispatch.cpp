@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <stdexcept>
+#include <string>
 
 #include "simd.hpp"
 
@@ -31,8 +33,11 @@ const Simd* simd_named(const char* name) {
 }
 
 static const Simd& choose() {
-  if (const char* wanted = std::getenv("HEDGEROW_ISA"))
+  if (const char* wanted = std::getenv("HEDGEROW_ISA"); wanted != nullptr && *wanted != '\0') {
     if (const Simd* found = simd_named(wanted)) return *found;
+    throw std::invalid_argument(std::string("HEDGEROW_ISA=") + wanted +
+                                ": must be baseline, avx2 or avx512, and one that this machine has.");
+  }
   for (const char* name : {"avx512", "avx2"})
     if (const Simd* found = simd_named(name)) return *found;
   return baseline::table();

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-__all__ = ["MissingExtraError", "ParameterError", "need_extra", "require"]
+__all__ = ["MissingExtraError", "ParameterError", "in_bytes", "need_extra", "require"]
 
 
 class ParameterError(ValueError):
@@ -31,6 +31,18 @@ def require(condition: bool, owner: str, name: str, value: object, requirement: 
         return
     shown = _show(value)
     raise ParameterError(f"{owner}({name}={shown}): {name} must {requirement}. Got {shown}.")
+
+
+def in_bytes(size: float) -> str:
+    """An amount of memory in the unit that suits it.
+
+    >>> in_bytes(300), in_bytes(5_000_000), in_bytes(2**40)
+    ('300 bytes', '4.8 MiB', '1,024.0 GiB')
+    """
+    for unit, length in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= length:
+            return f"{size / length:,.1f} {unit}"
+    return f"{size:,.0f} bytes"
 
 
 def need_extra(module: str, extra: str) -> ModuleType:

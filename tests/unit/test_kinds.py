@@ -73,7 +73,8 @@ AWKWARD: dict[str, tuple[list[Any], str]] = {
     "mpg": (RNG.integers(12, 44, N).tolist(), "number"),
     "mpg as text": ([str(m) for m in RNG.integers(12, 44, N)], "number"),
     "scores of tests": (RNG.binomial(100, 0.6, N).tolist(), "number"),
-    "tens": (np.clip(RNG.normal(8, 2, N).round(), 0, 10).tolist(), "number"),
+    "tens": (np.clip(RNG.normal(8, 2, N).round(), 0, 10).tolist(), "category"),
+    "codes from 0": (RNG.integers(0, 3, N).tolist(), "category"),
     "temperature": (RNG.integers(-10, 30, N).tolist(), "number"),
     "hour": (RNG.integers(0, 24, N).tolist(), "cycle"),
     "clock hours without a name": (RNG.integers(0, 24, N).tolist(), "number"),
@@ -117,6 +118,7 @@ AWKWARD: dict[str, tuple[list[Any], str]] = {
     "severity": (pick("none", "mild", "severe"), "category"),
     "grades": (pick("A+", "A", "B-", "C"), "category"),
     "sizes": (pick("10-20", "20-30", "30+"), "category"),
+    "homeworld": ([f"place {k}" if k > 20 else "Naboo" for k in range(N - 40)] + [f"world {k}" for k in range(40)], "category"),
     "cities": ([f"city {int(k)}" for k in np.minimum(RNG.geometric(0.04, N), 60)], "category"),
     "codes with letters": (pick("A12", "A13", "B7"), "category"),
     "versions": (pick("1.2.3", "1.10.0", "2.0.1"), "category"),
@@ -139,12 +141,12 @@ def frame_of(entries: list[Any]) -> pd.DataFrame:
 @pytest.mark.parametrize("name", AWKWARD)
 def test_what_an_awkward_column_is_taken_for(name: str) -> None:
     entries, kind = AWKWARD[name]
-    frame = frame_of(entries).rename(columns={"x": name})
-    (found,) = understand(frame).columns
+    frame = frame_of(entries).rename(columns={"x": name}).assign(other=RNG.normal(size=len(entries)))
+    found, _ = understand(frame).columns
     assert found.kind == kind, found.why
     assert found.why
     typed = understand(frame).table(frame)
-    assert list(typed.column_names) == list(found.parts)
+    assert typed.column_names == [*found.parts, "other"]
     assert (len(found.parts) == 0) == (found.kind in ("id", "drop", "text"))
 
 

@@ -214,13 +214,19 @@ def test_new_data() -> None:
     new = frame.iloc[[5, 3], ::-1].reset_index(drop=True)
     np.testing.assert_allclose(post.log_density(new), post.log_density(frame.iloc[[5, 3]]))
     new.loc[0, "sex"] = "x"
-    with pytest.raises(ParameterError, match=r"Product, in the group .'sex',.: Categorical.*one of the levels 'f', 'm'"):
-        post.predict(new)
-    lenient = Product(
-        tuple((c, dataclasses.replace(p, unseen="missing") if c == ("sex",) else p) for c, p in fitted.likelihood.parts),
-        fitted.likelihood.columns,
-    )
-    assert np.isnan(lenient.check(new)[0, 1])
+    with pytest.warns(UserWarning, match="Taken for gaps: 1 of 2 entries of column 0 'sex' are none of its levels, such as 'x'"):
+        found = post.log_density(new)
+    new.loc[0, "sex"] = None
+    np.testing.assert_array_equal(post.log_density(new), found)
+    new.loc[0, "sex"] = "x"
+    for unseen in ("missing", "refuse"):
+        parts = tuple((c, dataclasses.replace(p, unseen=unseen) if c == ("sex",) else p) for c, p in fitted.likelihood.parts)
+        product = Product(parts, fitted.likelihood.columns)
+        if unseen == "missing":
+            assert np.isnan(product.check(new)[0, 1])
+            continue
+        with pytest.raises(ParameterError, match=r"Product, in the group .'sex',.: Categorical.*one of the levels 'f', 'm'"):
+            product.check(new)
 
 
 def test_finds_the_two_kinds_of_people() -> None:

@@ -41,12 +41,12 @@ COLUMNS: dict[str, tuple[Any, str, str]] = {
         "left out",
         "60 different names in 60 rows, like identifiers",
     ),
-    "few rows of names": ([f"{i}" for i in range(15)] * 4, "Categorical", "names, 15 different ones"),
+    "few rows of names": ([f"n{i}" for i in range(15)] * 4, "Categorical", "names, 15 different ones"),
     "categories of numbers": (pd.Categorical([3, 1, 9] * 20), "Categorical", "declared as categories"),
     "ratings": ([1, 2, 3, 4, 5] * 12, "Categorical", "taken for codes or ratings"),
     "two codes": ([10, 20] * 30, "Categorical", "2 different whole numbers"),
     "counts": ([0, 3, 1, 8] * 15, "Poisson", "whole numbers from 0 to 8, mean 3.0: taken for counts"),
-    "counts without 0": ([1, 3, 4, 8] * 15, "Poisson", "taken for counts"),
+    "counts without 0": ([1, 3, 4, 8, 2, 1, 1, 2, 12, 3] * 6, "Poisson", "taken for counts"),
     "large whole numbers": (RNG.integers(100, 900, N), "GaussianWishart", "mean"),
     "negative whole numbers": ([-3, 0, 4] * 20, "GaussianWishart", "some negative"),
     "measurements": (RNG.normal(size=N), "GaussianWishart", "measurements"),
@@ -55,10 +55,14 @@ COLUMNS: dict[str, tuple[Any, str, str]] = {
     "constant": ([7] * N, "left out", "the same in every row"),
     "constant name": (["x"] * N, "left out", "the same in every row"),
     "empty": ([None] * N, "left out", "no entry at all"),
-    "dates": (pd.date_range("2020-01-01", periods=N), "left out", "not dates"),
-    "dates as text": ([f"2020-{i % 12 + 1:02d}-{i % 28 + 1:02d} 10:00" for i in range(N)], "left out", "dates: make numbers"),
+    "dates": (pd.date_range("2020-01-01", periods=N), "left out", "in equal steps, like a row number"),
+    "dates as text": (
+        [f"2020-{i % 12 + 1:02d}-{i % 28 + 1:02d} 10:00" for i in range(N)],
+        "GaussianWishart",
+        "dates: days since the first",
+    ),
     "codes like dates": (["20-1", "20-2", "21-1"] * 20, "Categorical", "names, 3 different ones"),
-    "lists": ([[1], [2]] * 30, "left out", "must"),
+    "lists": ([[1], [2]] * 30, "left out", "neither numbers nor names"),
 }
 
 
@@ -70,7 +74,7 @@ def test_what_a_column_is_taken_for(name: str) -> None:
     reason = next(reason for reason in proposal.reasons if "x" in reason.columns)
     assert reason.choice == choice
     assert why in reason.why
-    proposal.likelihood.resolve(frame).log_marginal(frame)
+    proposal.likelihood.resolve(proposal.X).log_marginal(proposal.X)
 
 
 def test_a_mixed_frame() -> None:
@@ -82,9 +86,9 @@ def test_a_mixed_frame() -> None:
         assert not product.is_resolved
         groups = {type(part): columns for columns, part in product.parts}
         assert set(groups) == {Bernoulli, Categorical, Poisson, GaussianWishart}
-        assert groups[GaussianWishart] == ("large whole numbers", "negative whole numbers", "measurements")
+        assert groups[GaussianWishart] == ("large whole numbers", "negative whole numbers", "measurements", "dates as text")
         assert groups[Poisson] == ("counts", "counts without 0")
-        assert np.isfinite(product.resolve(table).log_marginal(table))
+        assert np.isfinite(product.resolve(proposal.X).log_marginal(proposal.X))
         text = str(proposal)
         assert text == repr(proposal)
         assert text.startswith("Product({('booleans', ")

@@ -178,8 +178,8 @@ def test_a_small_file_of_a_large_table_is_read_where_there_is_memory(tmp_path, m
     monkeypatch.setattr("hedgerow.data.files.IN_PROCESS", 1000)  # by a child process
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b,c\n" + b"1,x,\n2,y,NA\n" * 1000))
     found = hr.data.read(tmp_path / "x.csv.gz")
-    assert found.X.shape == (2000, 3)
-    assert found.X.column("a").values.sum() == 3000
+    assert found.X.shape == (2000, 2)
+    assert found.raw.shape == (2000, 3)
     assert set(found.X.column("b").to_numpy()) == {"x", "y"}
     (tmp_path / "y.csv.gz").write_bytes(gzip.compress(b"a,b,c\n" + b"1,x,\n2,y\n" * 1000))
     with pytest.raises(hr.ParameterError, match=r"readable \.csv\.gz file: line 3 must have 3 entries"):
@@ -236,25 +236,25 @@ def test_parquet_comes_back_as_it_was(tmp_path, codec, pages) -> None:
         }
     )
     write_parquet(tmp_path / "x.parquet", table, compression=codec, **pages)
-    found = hr.data.read(tmp_path / "x.parquet")
-    assert found.names == table.column_names
+    found = hr.data.read(tmp_path / "x.parquet").raw
+    assert found.column_names == table.column_names
     for name in ("number", "whole", "gap", "exact", "nothing"):
         wanted = np.array([np.nan if entry is None else float(entry) for entry in table.column(name).to_pylist()])
-        np.testing.assert_array_equal(found.X.column(name).to_numpy(), wanted)
+        np.testing.assert_array_equal(found.column(name).to_numpy(), wanted)
     for name in ("word", "long", "level", "truth", "perhaps"):
-        assert found.X.column(name).to_numpy().tolist() == table.column(name).to_pylist()
-    assert found.X.column("level").declared
-    assert not found.X.column("word").declared
-    assert found.X.column("bytes").to_numpy().tolist() == ["x"] * 200
-    assert found.X.column("day").to_numpy().astype("datetime64[D]").tolist() == days
-    assert found.X.column("stamp").to_numpy()[5] == np.datetime64("2020-01-01T05")
+        assert found.column(name).to_numpy().tolist() == table.column(name).to_pylist()
+    assert found.column("level").declared
+    assert not found.column("word").declared
+    assert found.column("bytes").to_numpy().tolist() == ["x"] * 200
+    assert found.column("day").to_numpy().astype("datetime64[D]").tolist() == days
+    assert found.column("stamp").to_numpy()[5] == np.datetime64("2020-01-01T05")
 
 
 def test_lists_in_parquet_are_left_out_in_words(tmp_path) -> None:
     arrow = pytest.importorskip("pyarrow")
     write_parquet(tmp_path / "x.parquet", arrow.table({"list": [[1, 2]] * 60, "a": np.linspace(0, 1, 60)}))
-    reasons = hr.likelihood_for(hr.data.read(tmp_path / "x.parquet").X).reasons
-    assert [reason.choice for reason in reasons if "list" in reason.columns] == ["left out"]
+    told = hr.data.read(tmp_path / "x.parquet").reading.columns[0]
+    assert (told.kind, told.why) == ("drop", "an entry of type list<element: int64>: neither numbers nor names")
 
 
 def test_a_text_that_every_row_points_at_is_there_once(tmp_path) -> None:
@@ -262,8 +262,9 @@ def test_a_text_that_every_row_points_at_is_there_once(tmp_path) -> None:
     arrow = pytest.importorskip("pyarrow")
     texts = arrow.DictionaryArray.from_arrays(np.zeros(50_000, np.int32), ["x" * 500_000])
     path = tmp_path / "x.parquet"
-    write_parquet(path, arrow.table({"s": texts}), store_schema=False, dictionary_pagesize_limit=1 << 30)
-    assert len(hr.data.read(path).X.column("s").texts) == 1
+    table = arrow.table({"s": texts, "a": np.linspace(0, 1, 50_000)})
+    write_parquet(path, table, store_schema=False, dictionary_pagesize_limit=1 << 30)
+    assert len(hr.data.read(path).raw.column("s").texts) == 1
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path) -> None:

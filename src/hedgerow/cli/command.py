@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 
+from hedgerow import _core
 from hedgerow.cli import completion, demo, fit, predict, report, resume, segment, stream, summary, tree
 from hedgerow.cli.output import Interrupted, from_shell, open_streams
 from hedgerow.errors import MissingExtraError, ParameterError
@@ -58,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(given := getattr(arguments, name, None), str):
             setattr(arguments, name, from_shell(given))
     try:
+        _check_environment()
         arguments.run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -85,6 +87,14 @@ def _drop_output() -> None:
         return
     with suppress(OSError, AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _check_environment() -> None:
+    """Refuse an instruction set that there is not before the work rather than amid it."""
+    try:
+        _core.instruction_set()
+    except ValueError as error:
+        raise ParameterError(str(error)) from error
 
 
 def _fail(message: str, code: int) -> int:

@@ -74,10 +74,13 @@ def run(options: argparse.Namespace) -> None:
         folder.check_free(force=options.force)
         n, width = source.X.shape
         say(f"{options.data}: {n:,} rows, {width:,} columns.")
+        for note in source.notes:
+            say(f"- {note[:1].upper()}{note[1:]}.")
         model = choose_model(source, options.prior, options.likelihood)
         kernel = read_kernel(options.kernel)
         beside = columns_of(source) if options.with_columns else None
-        notes = Notes(title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet)
+        reading = None if source.reading is None else source.reading.to_json()
+        notes = Notes(title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet, reading)
         with folder.drawing(anew=True) as begun:
             post = sample(
                 model,

@@ -30,12 +30,17 @@ Columns = dict[str, list[Any]]
 
 
 def columns_of(source: Dataset) -> Columns:
-    """The columns that were clustered, as plain values with None where an entry is missing, to stand beside the labels."""
+    """The columns of the table, numbers as numbers, as plain values with None where an entry is missing, to stand beside the labels."""
     if sparse.issparse(source.X):
         raise ParameterError("--with-columns: must come with a table of columns. Got sparse counts, of which nearly all are 0.")
-    names = source.names or [f"x{j}" for j in range(source.X.shape[1])]
-    frame = hasattr(source.X, "column")
-    entries = (source.X.column(name).to_numpy() if frame else source.X[:, j] for j, name in enumerate(names))
+    if source.raw is not None and source.reading is not None:
+        kinds = {str(column.name): column for column in source.reading.columns}
+        numbers = {name for name, column in kinds.items() if column.kind in ("number", "count")}
+        names = source.raw.column_names
+        entries = [(source.X if name in numbers else source.raw).column(name).to_numpy() for name in names]
+    else:
+        names = source.names or [f"x{j}" for j in range(source.X.shape[1])]
+        entries = [source.X[:, j] for j in range(len(names))]
     return {
         f"data.{name}" if name in OWN else name: [_plain(entry) for entry in column]
         for name, column in zip(names, entries, strict=True)

@@ -16,6 +16,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.estimators.defaults import default_prior, settle
 from hedgerow.kernels import Kernel, cycle, mix
 from hedgerow.likelihoods import Likelihood, likelihood_for
+from hedgerow.likelihoods.proposal import with_left_out
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 
@@ -46,7 +47,7 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
         family: Likelihood = read_likelihood(likelihood)
         say(f"Likelihood: {likelihood.strip()}, what it leaves open taken from the data.")
     else:
-        proposal = likelihood_for(source.X)
+        proposal = with_left_out(likelihood_for(source.X), source.reading)
         family = proposal.likelihood
         say("Likelihood (--likelihood changes it):")
         _tell_proposal(str(proposal))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from hedgerow.cli.output import LOSSES, add_command, answers, path_argument, say
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import RUN_HELP, RunFolder
 from hedgerow.data.files import Dataset
+from hedgerow.data.kinds import Reading
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import Posterior
@@ -54,7 +56,11 @@ def run(options: argparse.Namespace) -> None:
         check_target(options.out, "predict", "out")
     folder = RunFolder(options.run_folder)
     post = folder.load()
-    source = read_source(options.data, options)
+    reading = post.run.get("reading")
+    source = read_source(options.data, options, like=Reading.from_json(reading) if isinstance(reading, str) else None)
+    for note in source.notes:
+        if note.startswith("taken for gaps"):
+            print(f"hedgerow: {note}", file=sys.stderr)
     head, lines = _table(post, source, options.loss or folder.loss_of(post), options)
     if out is None:
         with whole_file(options.out, "predict") as file:

@@ -65,6 +65,8 @@ class Notes:
     safe_csv: bool = False
     beside: dict[str, list[Any]] | None = None
     parquet: bool = False
+    reading: str | None = None
+    """How the columns were understood, as JSON."""
 
     @classmethod
     def read(cls, stored: Any, place: Path) -> Notes:
@@ -74,6 +76,7 @@ class Notes:
             notes = cls(**{field.name: stored[field.name] for field in fields(cls) if field.name not in later or field.name in stored})
             good = isinstance(notes.title, str) and notes.loss in LOSSES and type(notes.safe_csv) is type(notes.parquet) is bool
             good = good and (notes.beside is None or all(isinstance(column, list) for column in notes.beside.values()))
+            good = good and (notes.reading is None or isinstance(notes.reading, str))
             if not (good and _are_texts(notes.rows) and _are_texts(notes.columns)):
                 raise ValueError("texts that are none")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -244,7 +247,7 @@ class RunFolder:
     def write(self, post: Posterior, notes: Notes) -> None:
         """Write the run, and say what was found; whatever stops this after the draws are saved, says so."""
         loss: Any = notes.loss
-        known = {"columns": notes.columns} if notes.columns is not None else {}
+        known = {name: value for name, value in (("columns", notes.columns), ("reading", notes.reading)) if value is not None}
         post = replace(post, run={**post.run, "title": notes.title, "loss": loss, **known})
         with self.drawing(anew=False):
             post.save(self.path / RUN)

@@ -30,6 +30,8 @@ class Note:
     lines: int
     columns: list[str]
     options: dict[str, Any] = field(default_factory=dict)
+    reading: str | None = None
+    """How the keys were understood, as JSON."""
 
 
 class StateFile:
@@ -94,8 +96,10 @@ def _read_note(stream: TreeStream, path: Path) -> Note:
     lines = stream.note.get("lines", stream.n_seen)
     columns = stream.note.get("columns", [])
     options = stream.note.get("options", {})
+    reading = stream.note.get("reading")
     good = (
         isinstance(options, dict)
+        and (reading is None or isinstance(reading, str))
         and type(lines) is int
         and 0 <= lines < 1 << 62
         and isinstance(columns, list)
@@ -103,4 +107,4 @@ def _read_note(stream: TreeStream, path: Path) -> Note:
     )
     if not good:
         raise FormatError(f"--state {path}: must say how many lines it has seen, and its columns. Got other things.")
-    return Note(lines, columns, options)
+    return Note(lines, columns, options, reading)

@@ -25,9 +25,12 @@ import numpy as np
 
 from hedgerow.cli.model import add_model_arguments, choose_model, read_likelihood, read_prior
 from hedgerow.cli.output import Interrupted, add_command, answers, path_argument
+from hedgerow.cli.reading import read_kinds
 from hedgerow.cli.state_file import Note, StateFile
 from hedgerow.data.files import Dataset
 from hedgerow.data.frame import Frame, Series
+from hedgerow.data.kinds import KINDS, Reading, understand
+from hedgerow.data.kinds.reading import Lost
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.trees import TreeStream
@@ -88,6 +91,7 @@ def add(commands: Any) -> None:
     group = parser.add_argument_group("reading objects")
     group.add_argument("--columns", metavar="A,B,...", help="use these keys (default: all of the first object, sorted)")
     group.add_argument("--drop", metavar="A,B,...", help="leave these keys out")
+    group.add_argument("--column", metavar="KEY=KIND", action="append", help=f"what a key holds: {', '.join(KINDS)} (may be repeated)")
     group.add_argument("--id", metavar="KEY", help="a key to repeat in the answer")
     group.add_argument("--times", metavar="KEY", help="times or places of the rows, for a MixedNRM prior")
     add_model_arguments(parser)
@@ -201,7 +205,8 @@ class _Talk:
         self.columns = _listed(options.columns)
         self.chosen = {name: getattr(options, name) for name in USUAL}
         self.stream: TreeStream | None = None
-        self.bad = 0
+        self.reading: Reading | None = None
+        self.bad = self.gaps = 0
         self.lines = self.lines_before = 0
         self.between = True
         self.saved = time.monotonic()
@@ -213,6 +218,7 @@ class _Talk:
         if self.columns and note.columns and self.columns != note.columns:
             raise ParameterError(f"--columns {options.columns}: must be those of the state, {', '.join(note.columns)}, or left out.")
         self.columns = note.columns or self.columns
+        self.reading = None if note.reading is None else Reading.from_json(note.reading)
         self.lines = note.lines
         self.lines_before = 0 if options.replay else note.lines
         self._tell_state()
@@ -226,7 +232,8 @@ class _Talk:
         """How things stand, in words."""
         rows = 0 if self.stream is None else self.stream.n_seen
         clusters = 0 if self.stream is None else self.stream.n_clusters
-        bad = f", {self.bad:,} lines could not be used" if self.bad else ""
+        bad = f", {self.gaps:,} entries were taken for gaps" if self.gaps else ""
+        bad += f", {self.bad:,} lines could not be used" if self.bad else ""
         state = f"; state saved in {self.options.state}" if self.state and self.stream and self.between else ""
         return f"{rows:,} rows in {clusters:,} clusters{bad}{state}"
 
@@ -252,11 +259,14 @@ class _Talk:
         if (
             self.state is not None
             and self.stream is not None
-            and self.state.save(self.stream, Note(self.lines, self.columns, self.chosen))
+            and self.state.save(self.stream, Note(self.lines, self.columns, self.chosen, self._reading_note()))
         ):
             self._tell_state()
             self.out.flush()
         self.saved = time.monotonic()
+
+    def _reading_note(self) -> str | None:
+        return None if self.reading is None else self.reading.to_json()
 
     def _tell_state(self) -> None:
         rows = 0 if self.stream is None else self.stream.n_seen
@@ -266,9 +276,15 @@ class _Talk:
         """Rows as one batch; if it is refused, one by one, so that only those to blame are left out."""
         try:
             X, times = self._table([row for _, row in rows])
+            if self.stream is None and isinstance(X, Frame) and self.options.likelihood is None:
+                self.reading = understand(X, read_kinds(self.options.column))
+            lost: Lost = {}
+            if self.reading is not None:
+                X, lost = self.reading.read(X)
             stream = self._open(X) if self.stream is None else self.stream
             before, seen = stream.n_seen, stream.n_events
             clusters = stream.add(X, times)
+            self.gaps += sum(count for count, _ in lost.values())
         except ParameterError as error:
             if self.stream is None:  # the model does not suit the data: to go on would help nobody
                 raise
@@ -288,7 +304,7 @@ class _Talk:
     def _open(self, X: Any) -> TreeStream:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is for the answers
             names = feature_names(X)
-            source = Dataset(X, None if names is None else list(names))
+            source = Dataset(X, None if names is None else list(names), reading=self.reading)
             model = choose_model(source, self.options.prior, self.options.likelihood)
         seed, max_nodes = (USUAL[name] if self.chosen[name] is None else self.chosen[name] for name in ("seed", "max_nodes"))
         return TreeStream(model, max_nodes=max_nodes, remember=False, seed=seed)
@@ -310,8 +326,10 @@ class _Talk:
             self.columns = sorted(key for key in row if key not in apart)
             if not self.columns:
                 raise ParameterError("an object must have a key to cluster by.")
+        if not any(key in row for key in self.columns):
+            raise ParameterError(f"an object must have one of the keys {', '.join(self.columns)}.")
         for key in self.columns:
-            if key not in row or not _is_plain(row[key]):
+            if not _is_plain(row.get(key)):
                 raise ParameterError(f"an object must have a finite number, a text or null under {key!r}.")
         return row
 
@@ -328,7 +346,7 @@ class _Talk:
             if any(self.options.times not in row for row in rows):
                 raise ParameterError(f"an object must have its time under {self.options.times!r}.")
             times = np.array([row[self.options.times] for row in rows])
-        return Frame(list(self.columns), [_column([row[key] for row in rows]) for key in self.columns]), times
+        return Frame(list(self.columns), [_column([row.get(key) for row in rows]) for key in self.columns]), times
 
     def _refuse(self, number: int, error: ParameterError) -> None:
         self.bad += 1

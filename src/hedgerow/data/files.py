@@ -22,7 +22,7 @@ from hedgerow.data.archives import read_npz
 from hedgerow.data.delimited import MISSING, is_number, read_delimited
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.guarded import memory_for, read_guarded, too_large
-from hedgerow.data.kinds import Reading, understand
+from hedgerow.data.kinds import Reading, said_of, understand
 from hedgerow.data.matrix_market import read_matrix_market
 from hedgerow.data.npy import read_npy
 from hedgerow.data.tables import feature_names
@@ -49,6 +49,8 @@ class Dataset:
     """Times or places of the rows, if a column was said to hold them."""
     reading: Reading | None = None
     """What every named column was taken for, and why; print it to read it."""
+    raw: Frame | None = None
+    """The named columns as the file has them, before they were understood."""
     notes: tuple[str, ...] = ()
     """What was guessed about the file."""
 
@@ -119,12 +121,9 @@ def read(
     cut = _cut(table, path, only, drop, rows, times, notes)
     reading = understand(cut.X, columns) if like is None else like
     typed, lost = reading.read(cut.X)
-    if not typed.columns:
-        told = "; ".join(f"{column.name}: {column.why}" for column in reading.columns)
-        raise ParameterError(f"{path}: must have a column to cluster by. Got {told}.")
     if lost:
-        notes = [*notes, f"taken for gaps: {'; '.join(lost)}"]
-    return replace(cut, X=typed, names=typed.column_names, reading=reading, notes=tuple(notes))
+        notes = [*notes, f"taken for gaps: {said_of(lost, typed.shape[0])}"]
+    return replace(cut, X=typed, names=typed.column_names, reading=reading, raw=cut.X, notes=tuple(notes))
 
 
 def _read(place: Path, kind: str, header: bool | None, array: str | None) -> tuple[Any, list[str]]:

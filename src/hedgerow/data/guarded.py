@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.data import child
 from hedgerow.data.frame import Series
-from hedgerow.errors import MissingExtraError, ParameterError
+from hedgerow.errors import MissingExtraError, ParameterError, in_bytes
 
 __all__ = ["memory_for", "read_guarded", "too_large"]
 
@@ -45,7 +45,7 @@ def too_large(path: Path, most: int) -> ParameterError:
     """The refusal of a file that takes more than it may."""
     return ParameterError(
         f"{path}: must not hold far more than its size says. It is {path.stat().st_size:,} bytes and takes more than the "
-        f"{most / 2**30:.1f} GiB of memory that reading it may."
+        f"{in_bytes(most)} of memory that reading it may."
     )
 
 

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.data.frame import Frame
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["FloatArray", "Names", "entry_place", "feature_names", "read_matrix"]
+__all__ = ["FloatArray", "Names", "all_numbers", "entry_place", "feature_names", "read_matrix"]
 
 FloatArray = npt.NDArray[np.float64]
 Names = tuple[str, ...] | None
@@ -45,6 +46,16 @@ def feature_names(X: object) -> Names:
     """
     frame = _columns(X)
     return None if frame is None else tuple(str(name) for name in frame[0])
+
+
+def all_numbers(X: Any) -> bool:
+    """Whether X is an array or list, or a frame of measurements only; true-or-false columns are not numbers."""
+    if feature_names(X) is None:
+        return True
+    if isinstance(X, Frame):
+        return all(column.kind in (None, "number") and column.dtype.kind in "fiu" for column in X.columns)
+    kinds = [str(kind).lower() for kind in (X.dtypes if hasattr(X, "dtypes") else X.schema.types)]
+    return all(kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal")) for kind in kinds)
 
 
 def entry_place(row: int, column: int, names: Names) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hedgerow.data.tables import feature_names
+from hedgerow.data.tables import all_numbers
 from hedgerow.data.views import as_counts, as_dense
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, likelihood_for
@@ -60,7 +60,7 @@ def default_likelihood(X: Any, owner: str) -> Likelihood:
         except ParameterError as error:
             raise ParameterError(f"{error} Sparse X is taken for counts: give X.toarray() if it is not.") from error
         return Multinomial()
-    if _all_numbers(X):
+    if all_numbers(X):
         return settle(_gaussian(as_dense(X, owner, missing=True)), X, owner)
     return settle(likelihood_for(X).likelihood, X, owner)
 
@@ -79,14 +79,6 @@ def settle(likelihood: Likelihood, X: Any, owner: str) -> Likelihood:
         return part
 
     return likelihood.map_factors(X, fitted)
-
-
-def _all_numbers(X: Any) -> bool:
-    """Whether X is an array or list, or a frame of numbers only; true-or-false columns are not numbers."""
-    if feature_names(X) is None:
-        return True
-    kinds = [str(kind).lower() for kind in (X.dtypes if hasattr(X, "dtypes") else X.schema.types)]
-    return all(kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal")) for kind in kinds)
 
 
 def _gaussian(data: FloatArray) -> Likelihood:

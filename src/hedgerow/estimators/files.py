@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.container import FormatError, decode, encode
+from hedgerow.data.kinds import Reading
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import MODEL_CLASSES
 from hedgerow.trees import TreeStream
@@ -41,6 +42,7 @@ def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -
         "n_features_in_": getattr(estimator, "n_features_in_", None),
         "feature_names_in_": None if columns is None else [str(name) for name in columns],
         "given": estimator._given,
+        "reading": estimator.reading_.to_json() if "reading_" in vars(estimator) else None,
     }
     arrays |= {"numbers": estimator._numbers.table, "last": estimator._last}
     if estimator._rows is not None:
@@ -62,6 +64,8 @@ def read_incremental(path: str | os.PathLike[str], names: Iterable[str]) -> dict
         if content["feature_names_in_"] is not None:
             parts["feature_names_in_"] = np.array([_text(name) for name in content["feature_names_in_"]], dtype=object)
             _need(len(parts["feature_names_in_"]) == parts.get("n_features_in_"), "names for other columns")
+        if content.get("reading") is not None:
+            parts["reading_"] = Reading.from_json(_text(content["reading"]))
         parts |= {"numbers": arrays["numbers"], "_last": arrays["last"], "_rows": arrays.get("rows")}
         _check(stream, parts)
     except ParameterError:

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.data.tables import feature_names
+from hedgerow.data.kinds import understand
+from hedgerow.data.tables import all_numbers, feature_names
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 
@@ -28,10 +29,20 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
     try:
         if as_is:
             validate_data(estimator, X, reset=fitting, skip_check_array=True)
-            return X
+            return X if likelihood is not None or sparse.issparse(X) else _understood(estimator, X, fitting)
         return validate_data(estimator, X, reset=fitting, dtype="numeric", ensure_all_finite=False)
     except ValueError as error:
         raise _in_house_form(estimator, X, error, fitting) from error
+
+
+def _understood(estimator: Any, X: Any, fitting: bool) -> Any:
+    """A frame with other columns than numbers as it was understood at the fit, which `reading_` tells."""
+    if fitting:
+        vars(estimator).pop("reading_", None)
+        if all_numbers(X):
+            return X
+        estimator.reading_ = understand(X)
+    return estimator.reading_.table(X) if "reading_" in vars(estimator) else X
 
 
 def row_count(X: Any) -> int:

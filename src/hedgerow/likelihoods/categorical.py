@@ -16,6 +16,7 @@ been checked once can be checked again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -36,7 +37,7 @@ from hedgerow.reference import likelihoods as reference
 __all__ = ["Categorical"]
 
 OWNER = "Categorical"
-UNSEEN = ("refuse", "missing")
+UNSEEN = ("warn", "missing", "refuse")
 #: Whole numbers up to here are exact in float64.
 LARGEST_LEVEL = 2.0**53
 
@@ -59,21 +60,21 @@ class Categorical(Likelihood):
     levels : sequence of sequences, default those found in the data
         The levels of every column, all names or all numbers. By default those that the column's type declares
         (pandas and polars categoricals, booleans), else those that occur, in order.
-    unseen : "refuse" or "missing"
-        What becomes of an entry that is none of the levels, as new data may hold: an error that names the
-        column and the level, or an entry not observed.
+    unseen : "warn", "missing" or "refuse"
+        What becomes of an entry that is none of the levels, as new data may hold: an entry not observed, with a
+        warning that counts them or without a word, or an error that names the column and the level.
 
     By default a cluster is expected to be like the whole column, and one observation outweighs that: the weights
     of a column sum to 1. Shares are (count + 1/L) / (observed + 1), so that none is 0; L levels that occur equally
     often get 1/L each.
 
     >>> Categorical().resolve([["red", 1], ["red", 2], ["blue", None]])
-    Categorical(beta=((0.375, 0.625), (0.5, 0.5)), levels=(('blue', 'red'), (1, 2)), unseen='refuse')
+    Categorical(beta=((0.375, 0.625), (0.5, 0.5)), levels=(('blue', 'red'), (1, 2)), unseen='warn')
     """
 
     beta: float | Weights | None = None
     levels: Levels | None = None
-    unseen: str = "refuse"
+    unseen: str = "warn"
 
     reads_names: ClassVar[bool] = True
     reads_tables: ClassVar[bool] = True
@@ -235,6 +236,11 @@ class Categorical(Likelihood):
                 f"Categorical(unseen='missing') would count it as missing)"
             )
             require(False, OWNER, f"X[{row}, {j}]", column.entry(row), wanted)
+        if lost.any() and self.unseen == "warn":
+            place = "" if names is None else f" {names[j]!r}"
+            row = int(np.flatnonzero(lost)[0])
+            what = f"{int(lost.sum()):,} of {len(lost):,} entries of column {j}{place} are none of its levels"
+            warnings.warn(f"Taken for gaps: {what}, such as {column.entry(row)!r}.", stacklevel=2)
         return values
 
 

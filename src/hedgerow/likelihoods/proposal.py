@@ -7,14 +7,14 @@ put together. Neither can know what a number means, so they say what they took i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from hedgerow.data.kinds import LEFT_OUT as LEFT_OUT_KINDS
-from hedgerow.data.kinds import Reading, is_plain, understand
+from hedgerow.data.kinds import Reading, understand
 from hedgerow.data.mixed import read_columns
 from hedgerow.data.views import as_counts
 from hedgerow.errors import require
@@ -97,7 +97,7 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
         why = "a sparse matrix of counts, such as words in documents"
         return Proposal(Multinomial(), (Reason(tuple(range(X.shape[1])), "Multinomial", why),), X)
     reading = understand(X, columns)
-    if is_plain(reading, X):
+    if reading.plain:
         table: Any = X
         names: dict[Any, tuple[Any, ...]] = {column.name: (column.name,) for column in reading.columns}
     else:
@@ -112,9 +112,18 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
     return _join(reading, names, table)
 
 
+def with_left_out(proposal: Proposal, reading: Reading | None) -> Proposal:
+    """The same proposal with the reasons for columns that a table read before has no longer."""
+    reasons: dict[str, list[str | int]] = {}
+    for column in reading.columns if reading is not None else ():
+        if column.kind in LEFT_OUT_KINDS:
+            reasons.setdefault(column.why, []).append(column.name)
+    return replace(proposal, reasons=(*proposal.reasons, *(Reason(tuple(c), LEFT_OUT, why) for why, c in reasons.items())))
+
+
 def _like_words(reading: Reading, table: Any) -> bool:
     """Whether a whole table is counts, most of them 0: its columns are then alternatives, not variables."""
-    guessed = all(column.kind in ("count", "boolean", "drop", "category", "number") and not column.given for column in reading.columns)
+    guessed = all(column.kind in ("count", "boolean", "drop", "category", "number") for column in reading.columns)
     if not guessed or len(reading.columns) < LEAST_WORDS or any(column.how["read"] != "as is" for column in reading.columns):
         return False
     values = np.stack([column.values for column in read_columns(table, OWNER)[0]], axis=1)

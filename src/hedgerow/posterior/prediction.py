@@ -24,6 +24,7 @@ from scipy import sparse
 
 from hedgerow import _core
 from hedgerow.data.groups import read_levels
+from hedgerow.data.kinds import Reading, is_typed
 from hedgerow.data.mixed import pick_columns
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
@@ -120,7 +121,9 @@ def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
 
 
 def _by_name(draws: Draws, X_new: Any) -> Any:
-    """A frame with its columns in the order of the fit; one with other names is refused."""
+    """A frame with its columns as they were understood at the fit, and in their order; one with other names is refused."""
+    if isinstance(draws.run.get("reading"), str) and feature_names(X_new) is not None and not is_typed(X_new):
+        X_new = Reading.from_json(draws.run["reading"]).table(X_new)
     names, known = feature_names(X_new), draws.run.get("columns")
     named = _model_of(draws).likelihood.picks_columns == "name"
     if names is None or not isinstance(known, list) or named or list(names) == known:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow import _core
 from hedgerow.data.container import FormatError
-from hedgerow.errors import ParameterError, require
+from hedgerow.errors import ParameterError, in_bytes, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.sampling.blocks import Begin

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, in_bytes
 from hedgerow.sampling.blocks import News, Pace
 from hedgerow.sampling.chain import TRACES, Block
 

@@ -12,6 +12,7 @@ What a likelihood has to know:
   at, with their levels declared, or float64 where the levels are whole numbers.
 - ``understand`` of such a table finds the same kinds again, so it may be handed to anybody who guesses.
 - ``reading.columns`` has a `ColumnKind` for every column of X, those left out too; ``parts`` names the columns that came of it.
+- ``reading.plain`` says that likelihoods can take X as it is, its columns by their own names or positions.
 - A reading is plain data (``to_json``, ``from_json``), so that a file of new rows is read years later as the first one was.
 
 The rules are those of `guess`; ``columns=`` overrides each in one word (`KINDS`).
@@ -20,6 +21,6 @@ The rules are those of `guess`; ``columns=`` overrides each in one word (`KINDS`
 from __future__ import annotations
 
 from hedgerow.data.kinds.force import KINDS
-from hedgerow.data.kinds.reading import LEFT_OUT, ColumnKind, Reading, is_plain, understand
+from hedgerow.data.kinds.reading import LEFT_OUT, ColumnKind, Reading, is_typed, said_of, understand
 
-__all__ = ["KINDS", "LEFT_OUT", "ColumnKind", "Reading", "is_plain", "understand"]
+__all__ = ["KINDS", "LEFT_OUT", "ColumnKind", "Reading", "is_typed", "said_of", "understand"]

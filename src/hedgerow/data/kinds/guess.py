@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import pdtrc
 
 from hedgerow.data.kinds.dates import DAY, epoch_unit, find_order, read_clock, read_moment
 from hedgerow.data.kinds.numbers import Manner, find_manner
@@ -30,17 +31,19 @@ AS_IS: Mapping[str, Any] = {"read": "as is"}
 LARGEST_MEAN = 10.0
 #: Consecutive whole numbers from 1 up are taken for codes or ratings up to this many.
 MOST_CODES = 10
-#: Of more than the few below, this share must be at the largest: counts thin out towards it.
-LEAST_AT_THE_TOP = 0.03
+#: Of more than the few below, the largest must have this share of the rows that the commonest has: counts thin out towards it.
+TOP_TO_MODE = 0.25
 #: So few different whole numbers, each in ten rows on average, are codes even with gaps between them.
 FEW_CODES = 5
-#: Names are identifiers if there are more than this many, and more than half as many as rows.
+#: Names are identifiers if so large a share of the rows (half, if the column's name says so) has one of its own; so few are levels.
 MOST_NAMES = 20
 #: Of more names than that, those that this share of the rows (and this many) have are levels of their own, the others one together.
+MOSTLY = 0.9
 COMMON_SHARE, COMMON_ROWS = 0.01, 5
 WORDS_OF_A_SENTENCE = 4
 LARGEST, SMALLEST = 1e100, 1e-100  # squares of these are still numbers
 EXACT = 2.0**53
+MOST_BEYOND = 5.0  # rows that a law of counts may promise beyond the largest
 CYCLES = {
     "hour": (24.0, 0, 24),
     "month": (12.0, 1, 12),
@@ -142,9 +145,9 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
     said = hints(name)
     digits = [text for text in told if re.fullmatch("[0-9]+", text)]
     if len(digits) > 0.8 * len(told) and any(text[0] == "0" and len(text) > 1 for text in digits):
-        return _names(texts, counts, "codes in digits, some with a leading 0")
+        return _names(texts, counts, "codes in digits, some with a leading 0", said)
     if told and len(digits) == len(told) and "code" in said:
-        return _names(texts, counts, "codes in digits, as the name says")
+        return _names(texts, counts, "codes in digits, as the name says", said)
     found = find_order(texts, counts.tolist())
     if found is not None and found[0] == "clock":
         how = {"read": "clock", "period": float(DAY)}
@@ -155,7 +158,7 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
     manner = find_manner(texts, counts.tolist())
     if manner is not None:
         return _number_texts(raw, manner, said, f"X[{name!r}]", owner)
-    return _names(texts, counts, "names")
+    return _names(texts, counts, "names", said)
 
 
 def _order_said(texts: Sequence[str], day_first: bool) -> str:
@@ -175,7 +178,7 @@ def _number_texts(raw: Raw, found: tuple[Manner, list[str]], said: set[str], pla
     return kind, why, extra
 
 
-def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str) -> Guess:
+def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str, said: set[str]) -> Guess:
     """Names: levels, identifiers, or sentences."""
     different, n = len(texts), int(counts.sum())
     how = {"read": "levels", "levels": texts, "rest": False}
@@ -183,7 +186,7 @@ def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str) -> Guess:
         return "drop", "the same in every row", how
     if different > n / 2 and np.mean([len(text.split()) for text in texts[:1000]]) >= WORDS_OF_A_SENTENCE:
         return "text", f"{different} different texts, most of several words (kind text: clusters by their words)", how
-    if (different == n > 2) or (different > MOST_NAMES and different > n / 2):
+    if (different == n > 2) or (different > MOST_NAMES and different > (0.5 if "id" in said else MOSTLY) * n):
         return "id", f"{different} different {what} in {n} rows, like identifiers", how
     if different <= MOST_NAMES:
         return "category", f"{what}, {different} different ones", how
@@ -246,13 +249,15 @@ def _whole_numbers(seen: FloatArray, different: int, said: set[str]) -> tuple[st
     if reason:
         return "id", reason
     dense = different == high - low + 1
-    crowded = different <= FEW_CODES or float((seen == high).mean()) >= LEAST_AT_THE_TOP
+    crowded = different <= FEW_CODES or float((seen == high).sum()) >= TOP_TO_MODE * float(np.unique(seen, return_counts=True)[1].max())
     if high <= EXACT and (different == 2 or (low > 0 and dense and crowded and different <= MOST_CODES and n >= 2 * different)):
         return "category", f"{different} different {between}: taken for codes or ratings"
     if low > 0 and different <= FEW_CODES and n >= 10 * different and high <= EXACT:
         return "category", f"only {different} different {between}: taken for codes"
     if low >= 0 and _like_counts(seen, different, mean):
         return "count", f"{between}, mean {mean:.1f}: taken for counts"
+    if low >= 0 and different <= MOST_CODES and n >= 10 * different and high <= EXACT:
+        return "category", f"only {different} different {between}, where counts would go on: taken for codes or ratings"
     reason = "some negative" if low < 0 else f"mean {mean:.3g}"
     return "number", f"measurements ({between}, {reason})"
 
@@ -274,12 +279,17 @@ def _identifier(seen: FloatArray, different: int, said: set[str]) -> str:
 
 
 def _like_counts(seen: FloatArray, different: int, mean: float) -> bool:
-    """Whether whole numbers from 0 up look counted: they reach down to 1 or 0, lean to the right and thin out towards their largest."""
+    """Whether whole numbers from 0 up look counted: they reach down to 1 or 0, lean to the right and thin out towards their largest.
+
+    Of laws of counts with a mean Poisson's has the lightest tail; where it promises rows beyond the largest, a scale ends there.
+    """
     low, high, n = float(seen.min()), float(seen.max()), len(seen)
     if low > 1 or mean > LARGEST_MEAN:
         return False
     if n < 30:
         return True
+    if n * pdtrc(high, mean) > MOST_BEYOND:
+        return False
     variance = float(seen.var())
     leans_left = float(((seen - mean) ** 3).mean()) < -0.5 * variance**1.5
     crowded = different >= 8 and float((seen > 0.75 * high).mean()) > 0.15

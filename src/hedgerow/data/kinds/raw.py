@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -33,6 +33,8 @@ class Raw:
     kind: str | None = None
     """What it is, where that was found out before."""
     why: str = ""
+    exact: bool = True
+    """Whether `texts` are the entries to the letter, and not numbers or texts with spaces round them."""
 
 
 def raw_columns(X: Any, owner: str) -> tuple[list[Raw], Names]:
@@ -56,7 +58,7 @@ def _series(series: Any) -> Raw:
     if isinstance(series, Series):
         found = _array(series.values) if series.texts is None else Raw("texts", series.values, series.texts)
         levels = series.texts if series.declared else None
-        return Raw(found.form, found.values, found.texts, levels, series.kind, series.why)
+        return Raw(found.form, found.values, found.texts, levels, series.kind, series.why or found.why)
     kind = str(series.dtype) if hasattr(series, "dtype") else str(getattr(series, "type", ""))
     if kind == "category":  # pandas
         return _categories(list(series.cat.categories), np.asarray(series.cat.codes))
@@ -125,7 +127,9 @@ def _objects(array: npt.NDArray[Any]) -> Raw:
         return Raw(
             "unreadable", array, why=repr(strange) if "entry of type" in repr(strange) else f"entries of type {type(strange).__name__}"
         )
-    return _texts(["" if gone else str(entry).strip() for entry, gone in zip(array, missing, strict=True)], missing)
+    entries = ["" if gone else str(entry).strip() for entry, gone in zip(array, missing, strict=True)]
+    exact = all(gone or entry == text for entry, gone, text in zip(array, missing, entries, strict=True))
+    return replace(_texts(entries, missing), exact=exact)
 
 
 def _float(entry: Any) -> float:

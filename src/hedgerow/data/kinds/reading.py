@@ -12,13 +12,13 @@ import numpy as np
 
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.kinds.force import force
-from hedgerow.data.kinds.guess import TURNS, Guess, floats, guess
+from hedgerow.data.kinds.guess import FEW_CODES, TURNS, Guess, floats, guess
 from hedgerow.data.kinds.raw import Raw, raw_columns
 from hedgerow.data.kinds.words import is_gap
-from hedgerow.data.tables import FloatArray, feature_names
+from hedgerow.data.tables import FloatArray
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["LEFT_OUT", "ColumnKind", "Reading", "understand"]
+__all__ = ["LEFT_OUT", "ColumnKind", "Lost", "Reading", "is_typed", "said_of", "understand"]
 
 OWNER = "understand"
 LEFT_OUT = ("text", "id", "drop")
@@ -26,6 +26,9 @@ DAY = 86_400_000_000.0
 #: Whole numbers are on a common scale, not counts, if at least half of so many columns end at the same number and
 #: so large a share of their entries sits there: counts thin out towards their largest, scales do not.
 LEAST_SCALED, SHARE_AT_THE_TOP, ENTRIES_TO_TELL, MOST_LEVELS = 4, 0.02, 200, 10
+
+
+Lost = dict[str, tuple[int, str]]
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class ColumnKind:
     """By what new rows are read the same way: plain data."""
     given: bool = False
     """Whether the kind was said and not guessed."""
+    plain: bool = False
+    """Whether a likelihood can take the column as the table has it."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -59,6 +64,11 @@ class Reading:
 
     columns: tuple[ColumnKind, ...]
 
+    @property
+    def plain(self) -> bool:
+        """Whether likelihoods can take the table that was understood as it is: nothing but leaving columns out has to be done."""
+        return all(column.plain or column.kind in LEFT_OUT for column in self.columns)
+
     def __str__(self) -> str:
         """A line for every column."""
         rows = [(str(column.name), column.kind, column.why) for column in self.columns]
@@ -74,22 +84,25 @@ class Reading:
         """
         frame, lost = self.read(X)
         if lost:
-            warnings.warn("Taken for gaps: " + "; ".join(lost) + ".", stacklevel=2)
+            warnings.warn(f"Taken for gaps: {said_of(lost, frame.shape[0])}.", stacklevel=2)
         return frame
 
-    def read(self, X: Any) -> tuple[Frame, list[str]]:
-        """The same table, and in words what in it could not be read."""
+    def read(self, X: Any) -> tuple[Frame, Lost]:
+        """The same table, and of every column how many entries could not be read, with some of them."""
         found, names = raw_columns(X, OWNER)
         where = self._places(names, len(found))
         out: list[tuple[str, Series]] = []
-        lost: list[str] = []
+        lost: Lost = {}
         for column, place in zip(self.columns, where, strict=True):
             if column.kind in LEFT_OUT:
                 continue
             raw = found[place]
             out.extend(zip(column.parts, _typed(raw, column), strict=True))
-            if not column.given or raw.form == "texts":
-                lost.extend(_lost(raw, column, out[-1][1]))
+            gone, shown = _lost(raw, column, out[-1][1])
+            if gone:
+                lost[str(column.name)] = (gone, shown)
+        told = "; ".join(f"{column.name}: {column.why}" for column in self.columns)
+        require(bool(out), OWNER, "X", names, f"have a column to cluster by ({told})")
         return Frame([name for name, _ in out], [series for _, series in out]), lost
 
     def _places(self, names: Sequence[str] | None, width: int) -> list[int]:
@@ -154,15 +167,26 @@ def understand(X: Any, columns: Mapping[Any, str] | None = None) -> Reading:
     read: list[ColumnKind] = []
     for raw, label in zip(found, labels, strict=True):
         chosen: Guess = force(raw, label, given[label]) if label in given else guess(raw, label, OWNER)
-        read.append(ColumnKind(label, *chosen, given=label in given or raw.kind is not None))
-    return Reading(tuple(_on_a_scale(read, found)))
+        said = label in given or raw.kind is not None
+        read.append(ColumnKind(label, *chosen, said, _is_plain(raw, chosen[0], chosen[2])))
+    return Reading(tuple(_as_a_codebook(_on_a_scale(read, found), found)))
 
 
-def is_plain(reading: Reading, X: Any) -> bool:
-    """Whether the columns in use are what they were: numbers that nothing has to be done to."""
-    if feature_names(X) is None and not hasattr(X, "dtype"):
-        return all(c.how["read"] == "as is" and c.kind not in ("cycle", "time", "id", "drop", "text") for c in reading.columns)
-    return all(c.kind in LEFT_OUT or (c.how["read"] == "as is" and c.kind not in ("cycle", "time")) for c in reading.columns)
+def is_typed(X: Any) -> bool:
+    """Whether a table is one that `Reading.table` made."""
+    return isinstance(X, Frame) and all(column.kind is not None for column in X.columns)
+
+
+def said_of(lost: Lost, n: int) -> str:
+    """What could not be read, in words."""
+    return "; ".join(f"{name}: {count:,} of {n:,} entries{shown}" for name, (count, shown) in lost.items())
+
+
+def _is_plain(raw: Raw, kind: str, how: Mapping[str, Any]) -> bool:
+    """Whether a likelihood can take a column as the table has it."""
+    if how["read"] == "levels":
+        return raw.form == "texts" and raw.exact and not how["rest"] and set(raw.texts) <= set(how["levels"])
+    return how["read"] == "as is" and raw.form in ("numbers", "truths") and kind not in ("cycle", "time") and "pair" not in how
 
 
 def _typed(raw: Raw, column: ColumnKind) -> list[Series]:
@@ -198,20 +222,32 @@ def _levels(raw: Raw, how: Mapping[str, Any]) -> tuple[Any, list[str]]:
     return np.array([-1 if text is None else index.get(text, rest) for text in plain], dtype=np.int32), levels
 
 
-def _lost(raw: Raw, column: ColumnKind, series: Series) -> list[str]:
-    """In words, the entries that stand for something and could not be read, but for those that the reasons tell of already."""
+def _lost(raw: Raw, column: ColumnKind, series: Series) -> tuple[int, str]:
+    """How many entries stand for something and could not be read, but for those that the reasons tell of already; and some of them."""
     gone = series.values < 0 if series.texts is not None else np.isnan(series.values)
     if raw.form != "texts":
         was = np.isnan(raw.values) if raw.form != "unreadable" else np.zeros(len(raw.values), bool)
-        number = int((gone & ~was).sum())
-        return [f"{column.name}: {number:,} of {len(gone):,} entries"] if number else []
+        return int((gone & ~was).sum()), ""
     counts = np.bincount(raw.values[gone & (raw.values >= 0)], minlength=len(raw.texts))
     among = column.how["read"] != "levels"
     strange = [p for p, text in enumerate(raw.texts) if counts[p] and not is_gap(text, among) and repr(text) not in column.why]
-    if not strange:
-        return []
     shown = ", ".join(repr(raw.texts[p]) for p in strange[:3]) + (", ..." if len(strange) > 3 else "")
-    return [f"{column.name}: {int(counts[strange].sum()):,} of {len(gone):,} entries ({shown})"]
+    return int(counts[strange].sum()), f" ({shown})"
+
+
+def _as_a_codebook(read: list[ColumnKind], found: list[Raw]) -> list[ColumnKind]:
+    """Counts of few different numbers become codes in a table where most such columns are codes."""
+    few = {c.name for c, raw in zip(read, found, strict=True) if c.kind == "count" and not c.given and _different(raw, c) <= FEW_CODES}
+    codes = [c for c in read if c.kind == "category" and c.how["read"] != "levels"]
+    if len(codes) < LEAST_SCALED or len(codes) < len(few):
+        return read
+    why = f"few different whole numbers in a table with {len(codes)} columns of codes: taken for codes too"
+    return [replace(c, kind="category", why=why) if c.name in few else c for c in read]
+
+
+def _different(raw: Raw, column: ColumnKind) -> int:
+    values = floats(raw, column.how)
+    return len(np.unique(values[~np.isnan(values)]))
 
 
 def _on_a_scale(read: list[ColumnKind], found: list[Raw]) -> list[ColumnKind]:
