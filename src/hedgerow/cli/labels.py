@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow.data.files import Dataset
+from hedgerow.data.kinds.words import is_gap
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.posterior import Posterior
 from hedgerow.writing import whole_file, whole_path
@@ -42,7 +43,9 @@ def columns_of(source: Dataset) -> Columns:
         names = source.names or [f"x{j}" for j in range(source.X.shape[1])]
         entries = [source.X[:, j] for j in range(len(names))]
     return {
-        f"data.{name}" if name in OWN else name: [_plain(entry) for entry in column]
+        f"data.{name}" if name in OWN else name: [
+            None if isinstance(entry, str) and is_gap(entry) else _plain(entry) for entry in column
+        ]
         for name, column in zip(names, entries, strict=True)
     }
 
