@@ -40,7 +40,6 @@ from hedgerow.sampling.manifest import (
     write_manifest,
 )
 from hedgerow.sampling.plan import MOST, Plan
-from hedgerow.sampling.recorder import in_bytes
 from hedgerow.writing import check_path
 
 __all__ = ["Checkpoint", "clear_folder", "continue_folder", "look_into", "run_note", "run_status", "start_folder"]

@@ -14,7 +14,7 @@ from hedgerow.errors import ParameterError, in_bytes
 from hedgerow.sampling.blocks import News, Pace
 from hedgerow.sampling.chain import TRACES, Block
 
-__all__ = ["Arrays", "MemoryRecorder", "Recorder", "in_bytes", "rectangle"]
+__all__ = ["Arrays", "MemoryRecorder", "Recorder", "rectangle"]
 
 FloatArray = npt.NDArray[np.float64]
 Arrays = tuple[npt.NDArray[np.int32], dict[str, FloatArray], dict[str, FloatArray]]
@@ -103,14 +103,6 @@ class MemoryRecorder(Recorder):
         traces = {name: values[chains, :draws] for name, values in self._traces.items()}
         stats = {name: values[chains, :draws] for name, values in self._stats.items()}
         return labels, traces, stats
-
-
-def in_bytes(count: int) -> str:
-    """A number of bytes as a person reads it: 12 bytes, 3.4 KiB, 5.6 GiB."""
-    size, units = float(count), ["bytes", "KiB", "MiB", "GiB"]
-    while size >= 1024 and len(units) > 1:
-        size, units = size / 1024, units[1:]
-    return f"{count:,} bytes" if units[0] == "bytes" else f"{size:,.1f} {units[0]}"
 
 
 def _check_memory(chains: int, draws: int, n: int) -> None:
