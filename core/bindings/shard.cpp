@@ -176,7 +176,7 @@ void bind_measure(nb::module_& m) {
           "log_kappa",
           [](const Measure& self, In<std::int64_t, 1> sizes) {
             std::vector<double> out;
-            for (int size : sizes_of(sizes)) out.push_back(self.log_kappa(size));
+            for (int size : sizes_of(sizes)) out.push_back(self.log_kappa(size) - size * self.log_unit(0));
             return to_array(out);
           },
           nb::arg("sizes"), "log of the prior weight of clusters of these sizes.")

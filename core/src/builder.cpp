@@ -112,11 +112,7 @@ void TreeBuilder::resample_so_far(const std::vector<int>& order, std::size_t cou
   const Measure before = measure_;
   measure_.set_group_sizes(so_far);
   const double least = eagerness(measure_);
-  if (hyper) {
-    resample_typically(measure_, rng_, sizes, log_q, u, kTypical);
-  } else {
-    measure_.update_u(rng_, sizes, log_q);
-  }
+  if (u || hyper) resample_typically(measure_, rng_, sizes, log_q, u, kTypical);
   if (eagerness(measure_) < least) {
     measure_.set_group_sizes(all);
   } else {
@@ -198,11 +194,7 @@ void TreeBuilder::resample(bool u, bool hyper) {
     if (u && rows > 0) first_guess(measure_, rng_, rows, log_q, forest_.group(0));
     return;
   }
-  if (hyper) {
-    resample_typically(measure_, rng_, sizes, log_q, u, kTypical);
-  } else if (u) {
-    measure_.update_u(rng_, sizes, log_q);
-  }
+  if (u || hyper) resample_typically(measure_, rng_, sizes, log_q, u, kTypical);
   forest_.refresh(false);
 }
 

@@ -588,14 +588,16 @@ ForestArrays Forest::arrays(const std::vector<int>& leaf_id, int n, std::vector<
   f.log_phi_h.assign(next, 0.0);
   f.log_phi_t.assign(next, 0.0);
   f.log_d.assign(next, -kInf);
-  for (Ref root : roots_)
+  for (Ref root : roots_) {
+    const double unit = measure_.log_unit_of(plain_ ? nullptr : log_q(root));
     walk(root, [&](Ref v) {
       const int i = id_of(v), p = parent(v);
       f.size[i] = size(v);
-      f.log_phi_h[i] = f.log_phi_t[i] = phi_h(v);
+      f.log_phi_h[i] = f.log_phi_t[i] = phi_h(v) - size(v) * unit;
       if (p >= 0) f.parent[i] = id_of(p);
       return true;
     });
+  }
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const int i = id[*it], l = id_of(inner_[*it].left), r = id_of(inner_[*it].right);
     f.left[i] = l;

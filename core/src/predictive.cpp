@@ -38,7 +38,7 @@ void predictive(State& state, int n_old, const std::vector<int>& new_groups, dou
     AlignedVector<double> prior(padded(k + 1), 0.0);
     weights.add_to(t, prior.data());
     // p(Π with the new row) = ∫ p(Π, ξ) · ξ_t/n_t · weight(ξ) dξ: weights that sum to 1 over draws of ξ, not in each.
-    const double front = measure.log_u(t) - std::log(measure.group_sizes()[t]);
+    const double front = measure.log_u(t) - measure.log_unit(t) - std::log(measure.group_sizes()[t]);
     for (int c = 0; c < k; ++c) o[c] = row_out[c] + prior[c] + front;
     o[k] = measure.log_new(t) + front + likelihood.log_single()[row];
   }

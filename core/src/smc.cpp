@@ -31,7 +31,7 @@ struct Particle {
 
   // Log of the prior's part of the target, up to what the rows of other groups contribute through Γ(n_t).
   double log_prior() const {
-    double total = measure.log_front();
+    double total = measure.log_front() + measure.log_units();
     for (std::size_t c = 0; c < sizes.size(); ++c) total += measure.log_weight(sizes[c], q(static_cast<int>(c)));
     return total;
   }
@@ -133,7 +133,7 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
         if (measure.u_integrated())
           log_weight[p] -= std::log(measure.alpha() + i);
         else
-          log_weight[p] += measure.log_u(t) - std::log(static_cast<double>(there));
+          log_weight[p] += measure.log_u(t) - measure.log_unit(t) - std::log(static_cast<double>(there));
         measure.add_point(t);
       }
       w.resize(padded(k + 1));

@@ -208,34 +208,7 @@ bool Stream::renew_some_u(const std::vector<int>& sizes, const std::vector<doubl
   for (int row : batch_rows_) count += std::exchange(chosen[forest_.group(row)], 1) == 0;
   if (count > kManyGroups / 2) return false;
   for (int i = 0; i < kManyGroups / 2; ++i) chosen[rng_.index(T)] = 1;
-  const double sigma = measure_.sigma(), tau = measure_.tau();
-  const std::vector<int> z = measure_.draw_bases(rng_, sizes, log_q);
-  std::vector<double> mass(R, 0.0), alpha(R), log_u(T), part(R), sum(R, 0.0);  // sum: ξ̄
-  for (std::size_t c = 0; c < sizes.size(); ++c) mass[z[c]] += sizes[c] - sigma;
-  for (int r = 0; r < R; ++r) alpha[r] = measure_.alpha(r);
-  for (int t = 0; t < T; ++t) {
-    log_u[t] = measure_.log_u(t);
-    for (int r = 0; r < R && group_sizes_[t] > 0; ++r) sum[r] += std::exp(measure_.lq(t, r) + log_u[t]);
-  }
-  for (int t = 0; t < T; ++t) {
-    if (!chosen[t] || group_sizes_[t] == 0) continue;
-    for (int r = 0; r < R; ++r) {
-      part[r] = std::exp(measure_.lq(t, r));
-      sum[r] = std::max(sum[r] - part[r] * std::exp(log_u[t]), 0.0);
-    }
-    log_u[t] = slice_update(rng_, log_u[t], 1.0, [&](double v) {
-      const double u = std::exp(v);
-      double total = group_sizes_[t] * v;
-      for (int r = 0; r < R; ++r) {
-        const double l = std::log(sum[r] + part[r] * u + tau);
-        const double psi = sigma == 0.0 ? l - std::log(tau) : (std::exp(sigma * l) - std::pow(tau, sigma)) / sigma;
-        total -= alpha[r] * psi + mass[r] * l;
-      }
-      return total;
-    });
-    for (int r = 0; r < R; ++r) sum[r] += part[r] * std::exp(log_u[t]);
-  }
-  measure_.set(log_u.data(), alpha.data(), sigma, tau, measure_.theta());
+  measure_.update_u(rng_, sizes, log_q, &chosen);
   return true;
 }
 
@@ -244,11 +217,7 @@ void Stream::resample(int draws) {
   std::vector<double> log_q;
   forest_.cluster_sizes(sizes, log_q);
   const bool renewed = renew_some_u(sizes, log_q);
-  if (measure_.has_laws()) {
-    resample_typically(measure_, rng_, sizes, log_q, !renewed, draws);
-  } else if (!renewed) {
-    measure_.update_u(rng_, sizes, log_q);
-  }
+  if (measure_.has_laws() || !(renewed || measure_.u_integrated())) resample_typically(measure_, rng_, sizes, log_q, !renewed, draws);
   forest_.refresh(false);
 }
 

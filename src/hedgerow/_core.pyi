@@ -48,6 +48,9 @@ class Prior:
     def __init__(self, kind: str, alpha: float, sigma: float, tau: float, theta: float, alpha_law: tuple[float, float] | None = None, sigma_law: tuple[float, float] | None = None, tau_law: tuple[float, float] | None = None, theta_law: tuple[float, float] | None = None, q: NDArray[numpy.float64] | None = None) -> None: ...
 
     @property
+    def u_integrated(self) -> bool: ...
+
+    @property
     def groups(self) -> int: ...
 
     @property

@@ -139,10 +139,12 @@ def test_integrals_agree_with_the_closed_forms() -> None:
     through = exact_posterior(Mixture(NGG(Gamma(theta / sigma, 1 / sigma), sigma), family), X)
     direct = exact_posterior(Mixture(PitmanYor(theta, sigma), family), X)
     np.testing.assert_allclose(through.log_joint, direct.log_joint, atol=1e-7)
-    # NGG at σ = 0 keeps u, the Dirichlet process does not
-    kept = exact_posterior(Mixture(NGG(0.8, 0.0, 2.0), family), X)
+    # NGG at σ = 0 is the Dirichlet process by another name, and all but that a hair above 0, where u is kept
     gone = exact_posterior(Mixture(DP(0.8), family), X)
-    np.testing.assert_allclose(kept.log_joint, gone.log_joint, atol=1e-9)
+    same = exact_posterior(Mixture(NGG(0.8, 0.0, 2.0), family), X)
+    np.testing.assert_allclose(same.log_joint, gone.log_joint, atol=1e-12)
+    kept = exact_posterior(Mixture(NGG(0.8, 1e-10, 2.0), family), X)
+    np.testing.assert_allclose(kept.log_joint, gone.log_joint, atol=1e-8)
     # a law held at a value is that value
     held = exact_posterior(Mixture(NGG(Gamma(2, 2), Beta(2, 2)), family), X, alpha=0.7, sigma=0.3)
     fixed = exact_posterior(Mixture(NGG(0.7, 0.3), family), X)
@@ -160,10 +162,10 @@ def test_moments_of_sampled_alpha_against_plain_integration() -> None:
 
 
 def test_an_integral_out_of_reach_is_refused() -> None:
-    # α and σ so small that log u is spread over more than the grid can hold
+    # α below every float with a probability of a thousandth
     family, X = LIKELIHOODS["GaussianWishart"]
     with pytest.raises(ArithmeticError, match="the quadrature is off by"):
-        exact_posterior(Mixture(NGG(1e-12, 1e-4), family), X)
+        exact_posterior(Mixture(NGG(Gamma(0.01, 0.01), 0.05), family), X)
 
 
 def test_a_moment_that_is_not_a_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

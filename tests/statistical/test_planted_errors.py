@@ -168,7 +168,7 @@ def test_a_kernel_must_repeat_itself() -> None:
 
 @pytest.mark.parametrize("planted", [ForgetsSigma, NoJacobian, FactorPerCluster])
 def test_geweke_catches(planted: type[ReferenceGibbs]) -> None:
-    report = geweke(planted(), FIXED, 7, replicates=60, steps=30, prior_draws=1500)
+    report = geweke(planted(), FIXED, 7, replicates=90, steps=30, prior_draws=2500)
     assert not report.passed, report.text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
+from scipy.special import betainc, gammaincc, gammaln
 
 from hedgerow.errors import ParameterError
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, PitmanYor, Prior, Stable
@@ -220,6 +220,13 @@ def test_rules_of_the_laws() -> None:
         x, w = Beta(a, b).rule(12)
         assert w @ x == pytest.approx(a / (a + b))
         assert w @ x**2 == pytest.approx(a * (a + 1) / ((a + b) * (a + b + 1)))
+    x, w = Gamma(0.001, 0.001).rule(400)  # mostly below every float
+    assert w[x > 1e-6].sum() == pytest.approx(gammaincc(0.001, 1e-9), rel=0.05)
+    for a, b in ((0.1, 0.1), (0.5, 0.5), (1.0, 3.0), (1.5, 4.0), (40.0, 60.0)):
+        x, w = Beta(a, b).wide_rule(60)
+        assert w @ x == pytest.approx(a / (a + b), rel=1e-6)
+        assert w @ x**2 == pytest.approx(a * (a + 1) / ((a + b) * (a + b + 1)), rel=1e-6)
+        assert w @ (x < 1e-6) == pytest.approx(betainc(a, b, 1e-6), rel=0.3, abs=1e-8)  # a step between two nodes
     assert Gamma(2, 3).log_density(0.5) == pytest.approx(np.log(9 * 0.5 * np.exp(-1.5)))
     assert Beta(2, 3).log_density(0.5) == pytest.approx(np.log(12 * 0.5 * 0.25))
 

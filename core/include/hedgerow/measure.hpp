@@ -6,6 +6,8 @@
 // (Lee & Choi 2014 eq. 14–18, suppl. 59–67; Lee & Choi 2015 eq. 4–7.)
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -56,16 +58,25 @@ class Measure {
   // The DP integrates u out of every formula; its weights do not depend on u anyway.
   bool u_integrated() const { return prior_.kind == PriorKind::dp && T_ == 1 && R_ == 1; }
 
+  // The normalized stable process: its partitions know neither u nor α.
+  bool plain_stable() const { return T_ == 1 && R_ == 1 && trivial_q_ && tau_ == 0.0; }
+
+  // Weights count every row in units of e^(−log_unit), which is near 1/(ξ̄+τ): u may be e^(10⁸), and what is left of differences
+  // between weights as they are would be rounding. A row's weight as it is has log_unit subtracted; log_units() is that for all rows.
+  double log_unit(int t) const { return group_unit_[t]; }
+  double log_unit_of(const double* lq) const { return base_unit_[R_ == 1 ? 0 : std::max_element(lq, lq + R_) - lq]; }
+  double log_units() const;
+
   // log φ-weight of a cluster of m points: log Σ_r q̄[c,r] κ_r(m, ξ̄_r). `lq` is the R-vector Σ log q, unused when R = 1
   // and q = 1.
   double log_weight(int m, const double* lq) const;
   // Plain measure only (R = T = 1, q = 1).
-  double log_kappa(int m) const { return log_kappa_front_ + gamma_table(m) - (m - sigma_) * log_base_[0]; }
+  double log_kappa(int m) const { return log_front_r_[0] + gamma_table(m); }
   // log of P(z = r) up to a constant, for R values.
   void log_basis(int m, const double* lq, double* out) const;
 
   // Prior part of adding one point of group t: existing cluster log(m−σ) + join_shift (plain) — or the mixed sum.
-  double join_shift(int t) const { return -log_base_[0] + lq(t, 0); }
+  double join_shift(int t) const { return lq(t, 0) - log_base_[0]; }
   double log_new(int t) const { return log_new_[t]; }
   double lq(int t, int r) const { return log_q_[static_cast<std::size_t>(t) * R_ + r]; }
   const double* lq_row(int t) const { return log_q_.data() + static_cast<std::size_t>(t) * R_; }
@@ -86,18 +97,45 @@ class Measure {
   Predictive predictive(int clusters) const;
 
   // Gibbs updates of (u or ξ), and of the hyper-parameters that have laws, along with u where that mixes better and is allowed.
-  // `log_q` holds R values per cluster.
-  void update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q);
+  // `log_q` holds R values per cluster. Of many groups only the `chosen` ones may be renewed, one by one; all are by a common factor.
+  void update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, const std::vector<char>* chosen = nullptr);
   void update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u_too);
   // The basis measure of every cluster, from its conditional.
   std::vector<int> draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
 
  private:
+  // Clusters and their points by basis measure, for a draw of the bases.
+  struct Tally {
+    std::vector<double> count, points;
+  };
+  // Groups and basis measures that mixing connects, directly or through others: their ξ have one scale.
+  struct Block {
+    std::vector<int> groups, bases;
+    double points = 0.0;
+  };
   double gamma_table(int m) const;  // lnΓ(m−σ) − lnΓ(1−σ)
+  double mean_share(double n, double K) const;
   void refresh();
-  static double psi_over_alpha(double log_x, double sigma, double tau);
-  void update_pitman_yor(Rng& rng, const std::vector<int>& sizes);
+  void find_blocks();
+  bool reaches(int t, int r) const { return lq(t, r) > kNoMixing; }
+  double log_pitman_yor(const std::vector<int>& sizes, double theta, double sigma) const;
+  static double log_psi_over_alpha(double log_x, double sigma, double tau);
+  static double psi_over_alpha(double log_x, double sigma, double tau) { return std::exp(log_psi_over_alpha(log_x, sigma, tau)); }
 
+  // Updates (measure_updates.cpp).
+  Tally tally(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
+  void update_pitman_yor(Rng& rng, const std::vector<int>& sizes);
+  void update_stable(Rng& rng, const std::vector<int>& sizes);
+  void update_dirichlet(Rng& rng, const std::vector<int>& sizes);
+  void update_groups(Rng& rng, const Tally& tally, const std::vector<char>* chosen);
+  void update_general(Rng& rng, const std::vector<int>& sizes, const Tally& tally, bool u_too);
+  double log_scale_density(const Block& block, const Tally& tally, double sigma, double tau, double by, bool alpha_too) const;
+  double update_scale(Rng& rng, const Block& block, const Tally& tally, double by, bool alpha_too);
+  double height(const Block& block) const;
+  double let_go(Rng& rng, const Block& block) const;
+  void hold(const Block& block, double by);
+
+  static constexpr double kNoMixing = -1e6;  // log q of 0: far below every float's log
   Prior prior_;
   int T_, R_;
   bool trivial_q_;
@@ -106,9 +144,10 @@ class Measure {
   std::vector<double> log_xi_, alpha_;
   double sigma_, tau_, theta_;
   std::vector<double> log_q_;
-  // Derived from the state by refresh().
-  std::vector<double> log_xi_bar_, log_base_, log_new_, join_rate_, log_front_r_;  // last: log α_r + σ log(ξ̄_r + τ)
-  double log_kappa_front_ = 0.0;
+  std::vector<Block> blocks_;  // of the groups that have points
+  std::vector<int> block_of_;  // each group's, -1 for one without points
+  // Derived from the state by refresh(): log ξ̄, log(ξ̄ + τ) less the unit, units, and log α_r + σ log(ξ̄_r + τ).
+  std::vector<double> log_xi_bar_, log_base_, base_unit_, group_unit_, log_new_, join_rate_, log_front_r_;
   mutable std::vector<double> table_;
   mutable double table_sigma_ = -1.0;
 };

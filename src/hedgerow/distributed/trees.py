@@ -153,7 +153,7 @@ class _Joiner:
         self._measure = _core.Measure(model.prior.to_core(), n)
         self._ledger = _core.Ledger(model.likelihood.bind(data))
         self._seed = seed
-        self._move_u = u is None and type(model.prior).__name__ != "DP"
+        self._move_u = u is None and not model.prior.factorizes
         self._laws = bool(model.prior.laws())
         if u is not None:
             self._measure.set_state(**(self.values() | {"log_u": float(np.log(u))}))

@@ -18,14 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow import _core
 from hedgerow.data.groups import Levels
 from hedgerow.errors import ParameterError, require
-from hedgerow.priors.laws import LARGEST, Beta, Gamma, Law, positive_number, real_number
+from hedgerow.priors.laws import LARGEST, LEAST_FRACTION, Beta, Gamma, Law, positive_number, real_number
 
 __all__ = ["Grouping", "Prior", "PriorDraw"]
 
 Labels = NDArray[np.int32]
-
-LEAST_FRACTION = 1e-12
-"""Nearer to 0 or 1 than this, 1/σ and Γ(1-σ) cost all digits; sampled values keep off as far."""
 
 
 class PriorDraw(NamedTuple):
@@ -49,14 +46,8 @@ class Grouping:
 class Prior(ABC):
     """The law of a random partition, with its hyper-parameters and its auxiliary variable u."""
 
-    u_integrates: ClassVar[bool]
-    """Whether p(Π) has a closed form, with u integrated out."""
-
     auxiliaries: ClassVar[tuple[str, ...]] = ()
     """Variables beside u that a chain may carry for this prior and that integrate out with it."""
-
-    factorizes: ClassVar[bool] = False
-    """Whether p(Π), with u integrated out, is a product over clusters, so that trees need no u."""
 
     grouped: ClassVar[bool] = False
     """Whether rows come in groups, which `group` reads from their times."""
@@ -65,6 +56,16 @@ class Prior(ABC):
     def examples(cls) -> tuple[Prior, Prior]:
         """One with all hyper-parameters fixed and one with laws, for the exam and the tests; with groups, over two of them."""
         return cls(), cls()
+
+    @property
+    @abstractmethod
+    def u_integrates(self) -> bool:
+        """Whether p(Π) has a closed form and chains integrate u out."""
+
+    @property
+    def factorizes(self) -> bool:
+        """Whether p(Π), with u integrated out, is a product over clusters, so that trees need no u."""
+        return False
 
     def values(self) -> dict[str, float]:
         """Starting values of all hyper-parameters: the number, or the law's mean."""

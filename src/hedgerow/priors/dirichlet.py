@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -29,8 +29,8 @@ class DP(Prior):
 
     alpha: float | Gamma = 1.0
 
-    u_integrates: ClassVar[bool] = True
-    factorizes: ClassVar[bool] = True
+    u_integrates = True
+    factorizes = True
 
     @classmethod
     def examples(cls) -> tuple[DP, DP]:

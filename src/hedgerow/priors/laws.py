@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import betaln, gammaln, xlog1py, xlogy
+from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
 
 from hedgerow.errors import require
 
@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Hyper-parameters beyond these are nobody's belief, and their products and powers leave the floats."""
+LEAST_FRACTION = 1e-12
+"""Nearer to 0 or 1 than this, 1/σ and Γ(1-σ) cost all digits, and the partition's law has reached its limit: σ is held here."""
 MOST = 1e10
 """Where lnΓ is taken: differences of it keep five digits after the point up to here."""
 
@@ -76,17 +78,21 @@ class Gamma:
         """One draw. Tiny shapes underflow to 0 now and then; the smallest normal number stands in."""
         return max(float(rng.gamma(self.a)) / self.b, float(np.finfo(float).tiny))
 
+    def wide_rule(self, points: int) -> tuple[Floats, Floats]:
+        """`rule`, which is one for f that changes anywhere on the log scale."""
+        return self.rule(points)
+
     def rule(self, points: int) -> tuple[Floats, Floats]:
         """Nodes x and weights w, Σw = 1, with Σ w f(x) ≈ E f(x) for f smooth in log x.
 
         The trapezoidal rule in t where log x = log(a/b) + s·(t - e^(-t) + 1), s = min(1, 1/√a): the density
         then decays doubly exponentially on both sides, so the rule's error falls exponentially with
-        `points`. Mass below about 1e-12 on either side is left out.
+        `points`. Mass below about 1e-12 on either side is left out; nodes that no float holds are put at e^-690.
         """
         spread = min(1.0, 1 / math.sqrt(self.a))
 
         def log_x(t: Floats) -> Floats:
-            return np.maximum(math.log(self.a / self.b) + spread * (t - np.exp(-t) + 1), -690.0)
+            return np.asarray(math.log(self.a / self.b) + spread * (t - np.exp(-t) + 1))
 
         def log_weight(t: Floats) -> Floats:
             v = log_x(t)
@@ -98,7 +104,7 @@ class Gamma:
         t = np.linspace(kept[0], kept[-1], points)
         height = log_weight(t)
         weights = np.exp(height - height.max())
-        return np.exp(log_x(t)), weights / weights.sum()
+        return np.exp(np.maximum(log_x(t), -690.0)), weights / weights.sum()
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ class Beta:
 
     def sample(self, rng: Generator) -> float:
         """One draw, kept off the two ends that rounding can reach."""
-        return min(max(float(rng.beta(self.a, self.b)), 1e-12), 1 - 1e-12)
+        return min(max(float(rng.beta(self.a, self.b)), LEAST_FRACTION), 1 - LEAST_FRACTION)
 
     def rule(self, points: int) -> tuple[Floats, Floats]:
         """Gauss-Jacobi nodes x and weights w, Σw = 1: exact for polynomials of degree below 2·`points`.
@@ -149,6 +155,30 @@ class Beta:
             squares[0] = 4 * (1 + p) * (1 + q) / ((2 + p + q) ** 2 * (3 + p + q))
         nodes, vectors = eigh_tridiagonal(diagonal, np.sqrt(squares))
         return 0.5 * (1 + nodes), vectors[0] ** 2
+
+    def wide_rule(self, points: int) -> tuple[Floats, Floats]:
+        """Nodes x and weights w, Σw = 1, with Σ w f(x) ≈ E f(x) for f smooth in logit x, however near 0 or 1 it changes.
+
+        The trapezoidal rule in t where logit x = logit of the mean + s·sinh(t), s the standard deviation of logit x for large
+        a and b and 1 otherwise: the density then decays doubly exponentially. Nodes keep off the two ends by 1e-12, where f
+        is taken to have reached its limits.
+        """
+        spread = min(1.0, math.sqrt(1 / self.a + 1 / self.b))
+
+        def logit(t: Floats) -> Floats:
+            return math.log(self.a / self.b) + spread * np.sinh(t)
+
+        def log_weight(t: Floats) -> Floats:
+            v = logit(t)
+            return np.asarray(-self.a * np.logaddexp(0, -v) - self.b * np.logaddexp(0, v) + np.log(np.cosh(t)))
+
+        t = np.linspace(-1, 1, 4001) * math.asinh(60 * (1 + 1 / min(self.a, self.b)) / spread)
+        height = log_weight(t)
+        kept = t[height > height.max() - 28]
+        t = np.linspace(kept[0], kept[-1], points)
+        height = log_weight(t)
+        weights = np.exp(height - height.max())
+        return np.clip(expit(logit(t)), LEAST_FRACTION, 1 - LEAST_FRACTION), weights / weights.sum()
 
 
 Law = Gamma | Beta

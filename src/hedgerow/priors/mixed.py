@@ -65,7 +65,7 @@ class MixedNRM(Prior):
     kernel: Callable[[Any, Any], float] | None = None
     q: Any = None
 
-    u_integrates: ClassVar[bool] = False
+    u_integrates = False
     grouped: ClassVar[bool] = True
 
     @classmethod

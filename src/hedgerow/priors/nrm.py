@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -32,16 +32,31 @@ NEARLY_ZERO = 1e-6
 class NormalizedMeasure(Prior):
     """What the three share: everything, once the parameters a class leaves out are filled in."""
 
-    u_integrates: ClassVar[bool] = False
+    @property
+    def u_integrates(self) -> bool:
+        """Whether this is a Dirichlet process by another name: σ fixed at 0."""
+        return "sigma" not in self.laws() and bool(self.measure(self.values())[1] == 0)
+
+    @property
+    def factorizes(self) -> bool:
+        """As the Dirichlet process does."""
+        return self.u_integrates
+
+    def urn(self, values: Mapping[str, Any]) -> tuple[Any, Any] | None:
+        """That of the Dirichlet process where this is one."""
+        return (self.measure(values)[0], 0.0) if self.u_integrates else None
 
     def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core."""
         laws = (self._law_pair("alpha"), self._law_pair("sigma"), self._law_pair("tau"), None)
         alpha, sigma, tau = self.measure(self.values())
-        return _core.Prior("nrm", alpha, sigma, tau, 0.0, *laws)
+        return _core.Prior("dp" if self.u_integrates else "nrm", alpha, sigma, tau, 0.0, *laws)
 
     def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
         return reference.log_joint_at_log(sizes, log_u, *self.measure(values))
+
+    def _log_integrated(self, sizes: NDArray[np.int64], values: dict[str, Any]) -> Any:
+        return reference.log_dp_partition(sizes, self.measure(values)[0])
 
     def _expected_clusters(self, n: int) -> float:
         laws = self.laws()
@@ -81,7 +96,7 @@ class NGG(NormalizedMeasure):
     """Normalized generalized gamma process, each hyper-parameter a number or a law.
 
     `alpha` > 0 (Gamma law), `sigma` in [0, 1) (Beta law), `tau` > 0 (Gamma law). sigma = 0 is the Dirichlet
-    process with u kept; larger sigma gives more and smaller clusters, of order n^sigma. Only α·τ^σ matters
+    process; larger sigma gives more and smaller clusters, of order n^sigma. Only α·τ^σ matters
     for the partition, so leaving tau at 1 loses nothing.
     """
 

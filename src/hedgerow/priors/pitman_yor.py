@@ -33,7 +33,7 @@ class PitmanYor(Prior):
     theta: float | Gamma = 1.0
     sigma: float | Beta = 0.25
 
-    u_integrates: ClassVar[bool] = True
+    u_integrates = True
     auxiliaries: ClassVar[tuple[str, ...]] = ("alpha",)
 
     @classmethod

@@ -29,6 +29,7 @@ __all__ = [
     "log_kappa",
     "log_new",
     "log_old",
+    "log_psi_at_log",
     "log_py_joint_at_log",
     "log_py_partition",
     "psi",
@@ -48,17 +49,22 @@ def psi(u: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any
 
 
 def psi_at_log(v: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
-    """ψ(e^v), for u beyond the floats too.
-
-    Written as α τ^σ L·(e^(σL)-1)/(σL) with L = log(1+u/τ), which is exact through σ = 0.
-    """
-    alpha, sigma = np.asarray(alpha, float), np.asarray(sigma, float)
+    """ψ(e^v), for u beyond the floats too, and for α below them as long as the product is one."""
     with np.errstate(over="ignore"):  # ψ = inf is then the right answer
-        if np.ndim(tau) == 0 and tau == 0:
-            return alpha * np.exp(sigma * v) / sigma
-        log_tau = np.log(tau)
-        stretch = np.logaddexp(np.subtract(v, log_tau), 0.0)
-        return alpha * np.exp(sigma * log_tau) * stretch * exprel(sigma * stretch)
+        return np.exp(np.log(alpha) + log_psi_at_log(v, sigma, tau))
+
+
+def log_psi_at_log(v: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
+    """log(ψ(e^v)/α): τ^σ L·(e^(σL)-1)/(σL) in logs with L = log(1+u/τ), which is exact through σ = 0."""
+    sigma, v = np.asarray(sigma, float), np.asarray(v, float)
+    if np.ndim(tau) == 0 and tau == 0:
+        return sigma * v - np.log(sigma)
+    stretch = np.logaddexp(v - np.log(tau), 0.0)
+    power = sigma * stretch
+    with np.errstate(divide="ignore"):
+        small = np.log(stretch) + np.log(exprel(np.minimum(power, 1.0)))
+        large = power + np.log1p(-np.exp(-np.maximum(power, 1.0))) - np.log(sigma)
+    return sigma * np.log(tau) + np.where(power < 1.0, small, large)
 
 
 def log_kappa(m: ArrayLike, u: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
@@ -86,15 +92,16 @@ def log_joint_u(sizes: ArrayLike, u: ArrayLike, alpha: ArrayLike, sigma: ArrayLi
 def log_joint_at_log(sizes: ArrayLike, v: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Any:
     """Log of p(Π, u) at u = e^v (a density in u, not in v), for u beyond the floats too.
 
-    Π_c κ(|c|,u) is written out: α^K (u+τ)^(σK-n) Π_c Γ(|c|-σ)/Γ(1-σ).
+    Π_c κ(|c|,u) is written out: α^K (u+τ)^(σK-n) Π_c Γ(|c|-σ)/Γ(1-σ); and u^(n-1) (u+τ)^(-n) as (1+τ/u)^(-n)/u,
+    as n log u has no digits left where log u is large.
     """
-    sizes, sigma = np.asarray(sizes), np.asarray(sigma, float)
+    sizes, sigma, v = np.asarray(sizes), np.asarray(sigma, float), np.asarray(v, float)
     n, K = sizes.sum(), sizes.size
     with np.errstate(divide="ignore"):
-        rate = np.logaddexp(v, np.log(tau))
+        more = np.logaddexp(0.0, np.log(tau) - v)  # log((u+τ)/u)
     shapes = sum(gammaln(m - sigma) for m in sizes) - K * gammaln(1 - sigma)
-    front = np.multiply(n - 1, v) - psi_at_log(v, alpha, sigma, tau) - gammaln(n)
-    return front + K * np.log(alpha) + (sigma * K - n) * rate + shapes
+    front = -v - n * more - psi_at_log(v, alpha, sigma, tau) - gammaln(n)
+    return front + K * np.log(alpha) + sigma * K * (v + more) + shapes
 
 
 def log_dp_partition(sizes: ArrayLike, alpha: ArrayLike) -> Any:

@@ -1,38 +1,60 @@
-"""One-dimensional slice sampling by stepping out and shrinking (Neal 2003, sections 4.1 and 4.2)."""
+"""One-dimensional slice sampling by doubling and shrinking (Neal 2003, sections 4.1 and 4.2, figures 4 to 6)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
+import numpy as np
 from numpy.random import Generator
 
 __all__ = ["slice_step"]
 
 
-def slice_step(log_density: Callable[[float], float], x: float, rng: Generator, width: float = 2.0, max_steps: int = 64) -> float:
+def slice_step(log_density: Callable[[float], float], x: float, rng: Generator, width: float = 2.0, doublings: int = 200) -> float:
     """One update of x that leaves exp(log_density) invariant; `width` is the first guess of the slice's
     length.
 
-    `max_steps` bounds the stepping out on the two sides together, split at random so that the update stays
-    reversible (Neal 2003, figure 3).
+    The interval is doubled until both its ends lie outside the slice, at most `doublings` times. A proposal
+    counts only if doubling from it could have found the same interval, which keeps the update reversible
+    whatever the limit.
     """
     level = log_density(x) + math.log1p(-rng.random())
+
+    def inside(at: float) -> bool:
+        with np.errstate(all="ignore"):  # far out a density may leave the floats: it is 0 there
+            return log_density(at) > level
+
     left = x - width * rng.random()
     right = left + width
-    steps_left = int(max_steps * rng.random())
-    steps_right = max_steps - 1 - steps_left
-    while steps_left > 0 and log_density(left) > level:
-        left -= width
-        steps_left -= 1
-    while steps_right > 0 and log_density(right) > level:
-        right += width
-        steps_right -= 1
+    for _ in range(doublings):
+        if not inside(left) and not inside(right):
+            break
+        if rng.random() < 0.5:
+            left -= right - left
+        else:
+            right += right - left
+    low, high = left, right
     while True:
-        proposal = left + (right - left) * rng.random()
-        if log_density(proposal) >= level:
+        proposal = low + (high - low) * rng.random()
+        if inside(proposal) and _reversible(inside, x, proposal, left, right, width):
             return proposal
         if proposal < x:
-            left = proposal
+            low = proposal
         else:
-            right = proposal
+            high = proposal
+
+
+def _reversible(inside: Callable[[float], bool], x: float, proposal: float, left: float, right: float, width: float) -> bool:
+    """Whether doubling from the proposal would not have stopped before it reached (left, right)."""
+    apart = False
+    while right - left > 1.1 * width:
+        middle = (left + right) / 2
+        apart = apart or (x < middle) != (proposal < middle)
+        if proposal < middle:
+            right = middle
+        else:
+            left = middle
+        if apart and not inside(left) and not inside(right):
+            return False
+    return True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import expit
 
 from hedgerow.priors import Law, Prior
 from hedgerow.reference import gibbs
@@ -100,10 +100,8 @@ class ReferenceGibbs:
             return float(law.log_density(x) + prior.log_partition(sizes, **{**values, name: x}))
 
         if law.unit:
-            return gibbs.update_fraction(
-                values[name], lambda v: log_density(1 / (1 + math.exp(-v))) - 2 * float(np.logaddexp(0, v)) + v, rng
-            )
-        return gibbs.update_positive(values[name], lambda v: log_density(math.exp(v)) + v, rng)
+            return gibbs.update_fraction(values[name], lambda v: log_density(float(expit(v))) - 2 * float(np.logaddexp(0, v)) + v, rng)
+        return gibbs.update_positive(values[name], lambda v: log_density(float(np.exp(v))) + v, rng)
 
     def move_measure(
         self,

@@ -1,0 +1,292 @@
+// Updates of the prior state: u or ξ, and the hyper-parameters that have laws; formulas as in measure.hpp.
+//
+// Laws that are vague send α or σ to 0 and u beyond every float, so nothing here takes a power of u out of a logarithm, differences
+// of large logarithms are written out, and what leaves the floats all the same is held at their edge (`hold`, `kLeast`, `kEdge`):
+// there its law is known in closed form, so that it can be let go again exactly.
+#include <algorithm>
+#include <utility>
+
+#include "hedgerow/measure.hpp"
+#include "hedgerow/special.hpp"
+
+namespace hedgerow {
+namespace {
+constexpr int kRounds = 4;         // of u and the hyper-parameters in turn: they cost little next to a sweep
+constexpr double kLeast = 1e-300;  // α and θ below are held here: their law there is that of the smallest x, e^(a log x)
+constexpr double kEdge = 1e-12;    // σ nearer to 0 or 1 is held here: the partition's law does not change any more
+constexpr double kHigh = 1e8;      // log(u/τ) above this, at σ = 0, is held at twice this: nothing but e^(−α log u) depends on it
+
+// x > 0 under a Gamma law and a factor that tends to a constant at 0, by its logarithm.
+template <class LogFactor>
+double update_positive(Rng& rng, const Law& law, double x, const LogFactor& log_factor) {
+  double v = std::log(x);
+  if (x <= kLeast) v -= rng.exponential() / law.a;
+  v = slice_update(rng, v, 1.0,
+                   [&](double at) { return law.a * at - law.b * std::exp(at) + log_factor(std::max(kLeast, std::exp(at))); });
+  return std::max(kLeast, std::exp(v));
+}
+
+// x in (0, 1) under a Beta law and a factor that tends to a constant at both ends, by its logit.
+template <class LogFactor>
+double update_fraction(Rng& rng, const Law& law, double x, const LogFactor& log_factor) {
+  auto fraction = [](double v) { return std::clamp(1.0 / (1.0 + std::exp(-v)), kEdge, 1.0 - kEdge); };
+  double v = std::log(x) - std::log1p(-x);
+  if (x <= kEdge) v -= rng.exponential() / law.a;
+  if (x >= 1.0 - kEdge) v += rng.exponential() / law.b;
+  v = slice_update(rng, v, 1.0,
+                   [&](double at) { return -law.a * log_add(0.0, -at) - law.b * log_add(0.0, at) + log_factor(fraction(at)); });
+  return fraction(v);
+}
+
+// Each size that clusters have, and how many have it.
+std::vector<std::pair<int, double>> count_sizes(std::vector<int> sizes) {
+  std::sort(sizes.begin(), sizes.end());
+  std::vector<std::pair<int, double>> out;
+  for (int m : sizes) {
+    if (out.empty() || out.back().first != m) out.emplace_back(m, 0.0);
+    out.back().second += 1.0;
+  }
+  return out;
+}
+}  // namespace
+
+// z_c for every cluster given everything else; with one basis measure there is nothing to draw.
+std::vector<int> Measure::draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const {
+  std::vector<int> z(sizes.size(), 0);
+  if (R_ == 1) return z;
+  std::vector<double> w(R_);
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    log_basis(sizes[c], &log_q[c * R_], w.data());
+    const double top = *std::max_element(w.begin(), w.end());
+    double total = 0.0;
+    for (double& x : w) total += x = std::exp(x - top);
+    z[c] = draw_index(rng, w.data(), R_, total);
+  }
+  return z;
+}
+
+Measure::Tally Measure::tally(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const {
+  const std::vector<int> z = draw_bases(rng, sizes, log_q);
+  Tally out{std::vector<double>(R_, 0.0), std::vector<double>(R_, 0.0)};
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    out.count[z[c]] += 1.0;
+    out.points[z[c]] += sizes[c];
+  }
+  return out;
+}
+
+// ---- measures with a closed form
+
+// Pitman–Yor: everything has a closed form given the partition. u = G_n/G_θ, then α | u ~ Gamma(θ/σ + K, (1+u)^σ/σ).
+void Measure::update_pitman_yor(Rng& rng, const std::vector<int>& sizes) {
+  // Everything asked of the measure depends on α(1+u)^σ alone, so that u may be held where α stays a float: under a small θ both
+  // leave the floats, u above and α below.
+  log_xi_[0] = std::min(rng.log_gamma_variate(n_) - rng.log_gamma_variate(theta_), 600.0 / sigma_);
+  const double log_1u = log_add(0.0, log_xi_[0]);
+  const double shape = theta_ / sigma_ + static_cast<double>(sizes.size());
+  alpha_[0] = std::max(kLeast, std::exp(rng.log_gamma_variate(shape) + std::log(sigma_) - sigma_ * log_1u));
+  refresh();
+}
+
+// σ = 0: p(Π) = Γ(α)/Γ(α+n) Π_c α Γ(|c|) does not know τ, and u/τ = G_n/G_α.
+void Measure::update_dirichlet(Rng& rng, const std::vector<int>& sizes) {
+  const double K = static_cast<double>(sizes.size());
+  if (prior_.alpha_law)
+    alpha_[0] =
+        update_positive(rng, *prior_.alpha_law, alpha_[0], [&](double a) { return K * std::log(a) + lgamma(a) - lgamma(a + n_); });
+  if (prior_.tau_law) tau_ = std::max(kLeast, rng.gamma(prior_.tau_law->a, prior_.tau_law->b));
+}
+
+// τ = 0: p(Π) is that of Pitman–Yor at θ = 0 and does not know α, and u^σ ~ Gamma(K, α/σ).
+void Measure::update_stable(Rng& rng, const std::vector<int>& sizes) {
+  if (prior_.sigma_law)
+    sigma_ = update_fraction(rng, *prior_.sigma_law, sigma_, [&](double s) { return log_pitman_yor(sizes, 0.0, s); });
+  if (prior_.alpha_law) alpha_[0] = std::max(kLeast, rng.gamma(prior_.alpha_law->a, prior_.alpha_law->b));
+}
+
+// ---- ξ
+
+// log(u/τ), or the least of log(ξ̄_r/τ) over the basis measures of a block.
+double Measure::height(const Block& block) const {
+  double least = kInf;
+  for (int r : block.bases) least = std::min(least, log_xi_bar_[r]);
+  return least - std::log(tau_);
+}
+
+// What is to be added to log ξ of a block for it to be a draw of what it stands for; 0 unless it is held.
+double Measure::let_go(Rng& rng, const Block& block) const {
+  if (sigma_ > 0.0) return 0.0;
+  const double now = height(block);
+  if (now <= kHigh) return 0.0;
+  double mass = 0.0;
+  for (int r : block.bases) mass += alpha_[r];
+  return kHigh + rng.exponential() / mass - now;
+}
+
+// Multiplies the ξ of a block by e^by, and holds them if that is out of reach.
+void Measure::hold(const Block& block, double by) {
+  if (sigma_ == 0.0) {
+    const double now = height(block);
+    if (now + by > kHigh) by = 2.0 * kHigh - now;
+  }
+  for (int t : block.groups) log_xi_[t] += by;
+}
+
+// log p(Π, z, ξ) of a block whose ξ are multiplied by e^by, as a density in by, up to what depends on neither by, σ nor τ but for
+// the Γ functions: e^(n·by) Π_r (ξ̄_r+τ)^(σ K_r − n_r) e^(−ψ_r), with α integrated against its law if `alpha_too`.
+double Measure::log_scale_density(const Block& block, const Tally& tally, double sigma, double tau, double by, bool alpha_too) const {
+  const double log_tau = tau > 0.0 ? std::log(tau) : -kInf;
+  const double top = log_xi_bar_[block.bases[0]];  // n·by − Σ n_r log(..) is written with differences to it: they are small
+  double total = 0.0;
+  for (int r : block.bases) {
+    const double x = log_xi_bar_[r] + by, log_psi = log_psi_over_alpha(x, sigma, tau);
+    total -= tally.points[r] * log_add(log_xi_bar_[r] - top, log_tau - top - by);
+    if (sigma > 0.0) total += sigma * tally.count[r] * log_add(x, log_tau);
+    if (alpha_too)
+      total -= (prior_.alpha_law->a + tally.count[r]) * log_add(std::log(prior_.alpha_law->b), log_psi);
+    else
+      total -= alpha_[r] * std::exp(log_psi);
+  }
+  return total;
+}
+
+// The common factor of a block's ξ. By log log(1 + u/τ), where no tail is flat: that of log u falls like a power of it at σ = 0, and
+// over 1/σ units otherwise.
+double Measure::update_scale(Rng& rng, const Block& block, const Tally& tally, double by, bool alpha_too) {
+  if (tau_ == 0.0)
+    return slice_update(rng, by, 1.0 / sigma_, [&](double v) { return log_scale_density(block, tally, sigma_, tau_, v, alpha_too); });
+  constexpr double kLinear = -30.0;  // below, log log(1 + e^x) is x
+  const double now = height(block);
+  auto by_of = [&](double y) {
+    if (y < kLinear) return y - now;
+    const double l = std::exp(y);
+    return (l < 1.0 ? std::log(std::expm1(l)) : l + std::log1p(-std::exp(-l))) - now;
+  };
+  const double x = now + by, start = x < kLinear ? x : std::log(log_add(0.0, x));
+  return by_of(slice_update(rng, start, 1.0, [&](double y) {
+    const double slope = y < kLinear ? 0.0 : y - std::log(-std::expm1(-std::exp(y)));  // of log u by y, in logs
+    return slope + log_scale_density(block, tally, sigma_, tau_, by_of(y), alpha_too);
+  }));
+}
+
+// Every ξ_t by itself, given the others and α.
+void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char>* chosen) {
+  const double log_tau = tau_ > 0.0 ? std::log(tau_) : -kInf;
+  // ξ̄ less ξ_t's part: the groups before t, already renewed, and those after it.
+  std::vector<double> rest(R_), before(R_, -kInf), after(static_cast<std::size_t>(T_ + 1) * R_, -kInf);
+  auto add = [&](int t, const double* to, double* out) {
+    for (int r = 0; r < R_; ++r) out[r] = n_t_[t] > 0 && reaches(t, r) ? log_add(to[r], lq(t, r) + log_xi_[t]) : to[r];
+  };
+  for (int t = T_ - 1; t >= 0; --t) add(t, &after[static_cast<std::size_t>(t + 1) * R_], &after[static_cast<std::size_t>(t) * R_]);
+  for (int t = 0; t < T_; ++t) {
+    if (n_t_[t] == 0) continue;
+    if (!chosen || (*chosen)[t]) {
+      double power = n_t_[t];
+      for (int r = 0; r < R_; ++r) {
+        rest[r] = log_add(before[r], after[static_cast<std::size_t>(t + 1) * R_ + r]);
+        if (reaches(t, r)) power -= tally.points[r] - sigma_ * tally.count[r];
+      }
+      log_xi_[t] = slice_update(rng, log_xi_[t], 1.0, [&](double v) {
+        double total = power * v;
+        for (int r = 0; r < R_; ++r) {
+          if (!reaches(t, r)) continue;
+          const double more = log_add(lq(t, r), rest[r] - v);  // log(ξ̄_r/ξ_t)
+          total -= alpha_[r] * psi_over_alpha(more + v, sigma_, tau_);
+          total -= (tally.points[r] - sigma_ * tally.count[r]) * log_add(more, log_tau - v);
+        }
+        return total;
+      });
+    }
+    add(t, before.data(), before.data());
+  }
+  refresh();
+}
+
+void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, const std::vector<char>* chosen) {
+  if (prior_.kind == PriorKind::py) return update_pitman_yor(rng, sizes);
+  if (u_integrated()) {
+    log_xi_[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(alpha_[0]) + std::log(tau_);
+    return;
+  }
+  if (plain_stable()) {
+    log_xi_[0] = (rng.log_gamma_variate(static_cast<double>(sizes.size())) - std::log(alpha_[0] / sigma_)) / sigma_;
+    return refresh();
+  }
+  const Tally tally = this->tally(rng, sizes, log_q);
+  if (T_ > 1) update_groups(rng, tally, chosen);
+  for (const Block& block : blocks_) hold(block, update_scale(rng, block, tally, let_go(rng, block), false));
+  refresh();
+}
+
+// ---- hyper-parameters
+
+void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u_too) {
+  if (prior_.kind == PriorKind::py) {
+    if (prior_.theta_law)
+      theta_ = update_positive(rng, *prior_.theta_law, theta_, [&](double x) { return log_pitman_yor(sizes, x, sigma_); });
+    if (prior_.sigma_law)
+      sigma_ = update_fraction(rng, *prior_.sigma_law, sigma_, [&](double s) { return log_pitman_yor(sizes, theta_, s); });
+    return update_pitman_yor(rng, sizes);
+  }
+  if (!prior_.alpha_law && !prior_.sigma_law && !prior_.tau_law) return;
+  if (u_integrated() || (u_too && plain_stable())) {
+    u_integrated() ? update_dirichlet(rng, sizes) : update_stable(rng, sizes);
+    update_u(rng, sizes, log_q, nullptr);
+    return refresh();
+  }
+  update_general(rng, sizes, tally(rng, sizes, log_q), u_too);
+}
+
+// α u^σ is known well and neither of the two alone: σ, τ and u are drawn with α integrated out, and α last.
+void Measure::update_general(Rng& rng, const std::vector<int>& sizes, const Tally& tally, bool u_too) {
+  const double K = static_cast<double>(sizes.size());
+  const bool alpha_too = prior_.alpha_law.has_value();
+  std::vector<double> by(blocks_.size(), 0.0);
+  if (u_too)
+    for (std::size_t b = 0; b < blocks_.size(); ++b) by[b] = let_go(rng, blocks_[b]);
+  const bool one = R_ == 1 && T_ == 1 && sigma_ > 0.0 && alpha_too && u_too;
+  if (one && alpha_[0] <= kLeast) by[0] += rng.exponential() / (sigma_ * prior_.alpha_law->a);
+  auto density = [&](double sigma, double tau, double more) {
+    double total = 0.0;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) total += log_scale_density(blocks_[b], tally, sigma, tau, by[b] + more, alpha_too);
+    return total;
+  };
+  const std::vector<std::pair<int, double>> distinct = count_sizes(sizes);
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t b = 0; b < blocks_.size() && u_too; ++b) by[b] = update_scale(rng, blocks_[b], tally, by[b], alpha_too);
+    if (prior_.sigma_law)
+      sigma_ = update_fraction(rng, *prior_.sigma_law, sigma_, [&](double s) {
+        double total = density(s, tau_, 0.0) - K * lgamma(1.0 - s);
+        for (const auto& [m, times] : distinct) total += times * lgamma(m - s);
+        return total;
+      });
+    if (prior_.tau_law) {
+      // With u free τ moves at a fixed u/τ: it is α τ^σ that the partition knows.
+      const double before = std::log(tau_);
+      const Law law = *prior_.tau_law;
+      const double v = slice_update(rng, before, 1.0, [&](double x) {
+        return law.a * x - law.b * std::exp(x) + density(sigma_, std::exp(x), u_too ? x - before : 0.0);
+      });
+      tau_ = std::max(kLeast, std::exp(v));
+      if (u_too)
+        for (double& x : by) x += v - before;
+    }
+  }
+  std::vector<double> log_alpha(R_);
+  for (int r = 0; r < R_; ++r) log_alpha[r] = std::log(alpha_[r]);
+  if (alpha_too) {
+    const Law law = *prior_.alpha_law;
+    for (int r = 0; r < R_; ++r) log_alpha[r] = rng.log_gamma_variate(law.a + tally.count[r]) - std::log(law.b);
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      for (int r : blocks_[b].bases)
+        log_alpha[r] -= log_add(0.0, log_psi_over_alpha(log_xi_bar_[r] + by[b], sigma_, tau_) - std::log(law.b));
+  }
+  if (one && log_alpha[0] < std::log(kLeast)) {
+    by[0] -= (std::log(kLeast) - log_alpha[0]) / sigma_;  // α (u+τ)^σ stays
+  }
+  for (int r = 0; r < R_; ++r) alpha_[r] = std::max(kLeast, std::exp(log_alpha[r]));
+  for (std::size_t b = 0; b < blocks_.size(); ++b) hold(blocks_[b], by[b]);
+  refresh();
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,195 @@
+"""Vague laws and small masses: log u in the hundreds and thousands, the hyper-parameters over hundreds of orders of magnitude.
+
+The exact posterior is by quadrature (`exact_posterior`), which is itself held to another one here. A verdict compares the mean
+over independent chains of the share of each partition, and of the number of clusters, with the exact one. Draws are thinned, as
+autocorrelation would hide in the distance to the posterior; 4 standard errors over some 16 comparisons a case are a false alarm in
+a thousand, and the seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+import hedgerow as hr
+from hedgerow.reference import gibbs
+from hedgerow.reference import prior as law_of
+from hedgerow.sampling import Chain
+from hedgerow.testing import ReferenceGibbs, check_kernel, enumerate_partitions, exact_posterior
+
+THREE = np.array([[0, 1], [0, 1], [1, 0]])
+FOUR = np.vstack([THREE, [1, 1]])
+FAMILY = hr.Bernoulli(0.5, 0.5)
+VAGUE, SMALL = hr.Gamma(0.1, 0.1), hr.Beta(1, 3)
+# Prior, rows, and how many steps a draw: enough for draws to be nearly independent.
+CASES: dict[str, tuple[hr.Prior, np.ndarray, int]] = {
+    "NGG(.01, .01)": (hr.NGG(0.01, 0.01), THREE, 5),
+    "NGG(.001, .001)": (hr.NGG(0.001, 0.001), THREE, 5),
+    "NGG, sigma 0": (hr.NGG(VAGUE, 0.0), FOUR, 20),
+    "NGG, sigma 0, law on tau": (hr.NGG(VAGUE, 0.0, VAGUE), FOUR, 20),
+    "DP": (hr.DP(VAGUE), FOUR, 20),
+    "DP, vaguer": (hr.DP(hr.Gamma(0.01, 0.01)), FOUR, 20),
+    "MixedNRM(DP)": (hr.MixedNRM(hr.DP(VAGUE), q=[[1.0]]), FOUR, 20),
+    "NGG": (hr.NGG(VAGUE, SMALL), FOUR, 20),
+    "NGG, vaguer": (hr.NGG(VAGUE, hr.Beta(0.1, 0.1)), FOUR, 20),
+    "NIG": (hr.NIG(VAGUE, VAGUE), FOUR, 20),
+    "PitmanYor": (hr.PitmanYor(VAGUE, SMALL), FOUR, 20),
+    "PitmanYor, vaguer": (hr.PitmanYor(VAGUE, hr.Beta(0.1, 0.1)), FOUR, 20),
+    "Stable": (hr.Stable(VAGUE, hr.Beta(0.5, 0.5)), FOUR, 20),
+}
+
+
+def shares(prior: hr.Prior, X: np.ndarray, draws: int, thin: int, chains: int = 32, warmup: int = 500) -> np.ndarray:
+    """(chains, partitions): how often each partition is drawn by each of many independent chains."""
+    partitions = enumerate_partitions(len(X))
+    code = 5 ** np.arange(len(X))
+    order = np.argsort(partitions @ code)
+    out = np.zeros((chains, len(partitions)))
+    for stream, row in enumerate(out):
+        times = np.zeros(len(X), int) if isinstance(prior, hr.MixedNRM) else None
+        first = partitions[7 * stream % len(partitions)]
+        chain = Chain(hr.Mixture(prior, FAMILY), X, hr.Gibbs(), labels=first, seed=5, stream=stream, times=times)
+        chain.warm_up(warmup, 0, warmup)
+        labels = chain.run(draws // chains, thin).labels
+        at = order[np.searchsorted((partitions @ code)[order], labels @ code)]
+        row[:] = np.bincount(at, minlength=len(partitions)) / len(labels)
+    return out
+
+
+def scores(found: np.ndarray, p: np.ndarray, clusters: np.ndarray, draws: int) -> tuple[float, float]:
+    """The largest |z| of a partition's share or of E[K], and the distance to p in units of what independent draws give."""
+    values = np.column_stack([np.eye(len(p)), clusters])
+    wanted = p @ values
+    least = (p @ values**2 - wanted**2) / draws
+    error = np.sqrt(np.maximum((found @ values).var(axis=0, ddof=1) / len(found), least))
+    distance = np.abs(found.mean(axis=0) - p).sum() / np.sqrt(2 / np.pi * p * (1 - p) / draws).sum()
+    return float(np.abs((found.mean(axis=0) @ values - wanted) / error).max()), float(distance)
+
+
+@functools.cache
+def exact(case: str) -> tuple[np.ndarray, np.ndarray]:
+    prior, X, _ = CASES[case]
+    posterior = exact_posterior(hr.Mixture(prior.base if isinstance(prior, hr.MixedNRM) else prior, FAMILY), X)
+    return posterior.probabilities, posterior.n_clusters.astype(float)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_draws(case: str) -> None:
+    prior, X, thin = CASES[case]
+    draws = 24 * 150
+    z, _ = scores(shares(prior, X, draws, thin, chains=24, warmup=200), *exact(case), draws)
+    assert z < 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_many_draws(case: str) -> None:
+    prior, X, thin = CASES[case]
+    z, distance = scores(shares(prior, X, 400_000, thin), *exact(case), 400_000)
+    print(f"{case}: |z| {z:.2f}, distance {distance:.2f}")
+    assert z < 4
+    assert distance < 1.3
+
+
+# ---- the ground it stands on
+
+
+def log_prior_by_hand(sizes: list[int], alpha: float, sigma: float) -> float:
+    """log p(Π) of NGG(α, σ, 1) by adaptive Gauss-Kronrod rules over l = log(1 + u), piece by piece."""
+    n, K = sum(sizes), len(sizes)
+
+    def density(l: float) -> float:  # noqa: E741
+        return float((1 - np.exp(-l)) ** (n - 1) * np.exp(sigma * K * l - alpha / sigma * np.expm1(sigma * l)))
+
+    ends = [0, 1, 10, *(np.array([0.1, 0.5, 1, 2, 4, 6, 8, 12]) / sigma)]
+    total = sum(quad(density, low, high, epsabs=0, epsrel=1e-12)[0] for low, high in itertools.pairwise(ends))
+    shapes = sum(gammaln(m - sigma) - gammaln(1 - sigma) for m in sizes)
+    return float(np.log(total) + K * np.log(alpha) + shapes - gammaln(n))
+
+
+@pytest.mark.parametrize(("alpha", "sigma"), [(0.01, 0.01), (0.001, 0.001), (1e-4, 1e-3)])
+def test_the_exact_posterior_by_another_quadrature(alpha: float, sigma: float) -> None:
+    posterior = exact_posterior(hr.Mixture(hr.NGG(alpha, sigma), FAMILY), FOUR)
+    likelihood = FAMILY.resolve(FOUR).bind(FOUR)
+    for labels, joint in zip(posterior.partitions, posterior.log_joint, strict=True):
+        wanted = log_prior_by_hand(np.bincount(labels).tolist(), alpha, sigma) + float(likelihood.log_marginals(labels).sum())
+        assert joint == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_exact_posterior_under_laws_by_another_quadrature() -> None:
+    # α integrated in closed form given u, then u and σ by plain trapezoid rules in log l and logit σ
+    law, fraction = VAGUE, SMALL
+    y = np.linspace(-14, 40, 3000)[:, None]
+    x = np.linspace(-32, 12, 700)[None, :]
+    sigma, l = 1 / (1 + np.exp(-x)), np.exp(y)  # noqa: E741
+    with np.errstate(over="ignore"):
+        psi = np.expm1(sigma * l) / sigma
+    weight = y + fraction.log_density(sigma) + np.log(sigma) + np.log1p(-sigma)
+    joints = []
+    for sizes in ([4], [3, 1], [2, 2], [2, 1, 1], [1, 1, 1, 1]):
+        K = len(sizes)
+        with np.errstate(divide="ignore", over="ignore"):
+            terms = 3 * np.log(-np.expm1(-l)) + sigma * K * l - (law.a + K) * np.log(law.b + psi) + weight
+        terms = np.where(np.isfinite(terms), terms, -np.inf)
+        terms = terms + sum(gammaln(m - sigma) - gammaln(1 - sigma) for m in sizes)
+        top = terms.max()
+        joints.append(np.log(np.exp(terms - top).sum()) + top + gammaln(law.a + K))
+    posterior = exact_posterior(hr.Mixture(hr.NGG(law, fraction), FAMILY), FOUR)
+    likelihood = FAMILY.resolve(FOUR).bind(FOUR)
+    kinds = {(4,): 0, (3, 1): 1, (2, 2): 2, (2, 1, 1): 3, (1, 1, 1, 1): 4}
+    log_joint = np.array([
+        joints[kinds[tuple(sorted(np.bincount(labels).tolist(), reverse=True))]] + likelihood.log_marginals(labels).sum()
+        for labels in posterior.partitions
+    ])  # fmt: skip
+    p = np.exp(log_joint - log_joint.max())
+    np.testing.assert_allclose(posterior.probabilities, p / p.sum(), atol=1e-6)
+
+
+class StepsAtMostSixty(ReferenceGibbs):
+    """Updates log u by steps of 1 to either side, at most sixty: not reversible where a slice is wider."""
+
+    def move_u(self, u: float, n: int, K: int, measure: tuple[float, float, float], rng: np.random.Generator) -> float:
+        alpha, sigma, _ = measure
+
+        def density(v: float) -> float:
+            rate = max(v, 0.0) + math.log1p(math.exp(-abs(v)))  # log(u + 1)
+            return n * v - alpha * math.expm1(min(sigma * rate, 700.0)) / sigma - (n - sigma * K) * rate
+
+        x = math.log(u)
+        level = density(x) + math.log1p(-rng.random())
+        left = x - rng.random()
+        right = left + 1
+        for _ in range(60):
+            left -= density(left) > level
+        for _ in range(60):
+            right += density(right) > level
+        while density(v := left + (right - left) * rng.random()) < level:
+            left, right = (v, right) if v < x else (left, v)
+        return math.exp(v)
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_a_limit_on_steps_is_caught(planted: bool) -> None:
+    model = hr.Mixture(hr.NGG(0.004, 0.007), FAMILY)
+    kernel = StepsAtMostSixty() if planted else ReferenceGibbs()
+    report = check_kernel(kernel, model, THREE, replicates=40, iterations=300, warmup=20)
+    assert report.passed != planted, report.text
+
+
+def test_the_reference_moves_over_wide_slices() -> None:
+    rng = np.random.default_rng(3)
+    density = lambda v: float(law_of.u_log_density(v, 3, 1, 0.01, 0.01, 1.0))  # noqa: E731
+    v, draws = 0.0, []
+    for _ in range(2000):
+        v = gibbs.slice_step(density, v, rng)
+        draws.append(v)
+    grid = np.linspace(-30, 900, 20000)
+    p = np.exp([density(x) for x in grid])
+    wanted = p[grid > 150].sum() / p.sum()
+    assert np.mean(np.array(draws) > 150) == pytest.approx(wanted, abs=5 * np.sqrt(wanted / len(draws)))
