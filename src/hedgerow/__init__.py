@@ -40,7 +40,7 @@ from hedgerow.likelihoods import (
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
-from hedgerow.sampling import Checkpoint, resume, sample
+from hedgerow.sampling import Agreement, Checkpoint, resume, sample
 from hedgerow.trees import Forest, bhc, ibhc
 
 __version__ = _version("hedgerow")
@@ -49,6 +49,7 @@ __all__ = [
     "DP",
     "NGG",
     "NIG",
+    "Agreement",
     "BayesianHierarchicalClustering",
     "Bernoulli",
     "Beta",

@@ -13,7 +13,7 @@ from hedgerow.cli.output import LOSSES, add_command, path_argument, read_title, 
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import Notes, RunFolder, read_every
 from hedgerow.errors import need_extra
-from hedgerow.sampling import Checkpoint, sample
+from hedgerow.sampling import Agreement, Checkpoint, sample
 
 __all__ = ["add"]
 
@@ -44,8 +44,14 @@ def add(commands: Any) -> None:
     add_data_arguments(parser)
     add_model_arguments(parser)
     group = parser.add_argument_group("sampling")
-    group.add_argument("--draws", type=int, metavar="N", default=1000, help="kept draws of each chain (default: %(default)s)")
-    group.add_argument("--warmup", type=int, metavar="N", default=500, help="iterations before them (default: %(default)s)")
+    group.add_argument("--draws", type=int, metavar="N", help="kept draws of each chain (default: as many as it takes to agree)")
+    group.add_argument(
+        "--warmup", type=int, metavar="N", default=500, help="iterations before them, at the most (default: %(default)s)"
+    )
+    group.add_argument("--rhat", type=float, metavar="R", default=1.05, help="agreed is an R-hat of at most (default: %(default)s)")
+    group.add_argument("--ess", type=float, metavar="N", default=400, help="and so many effective draws (default: %(default)s)")
+    group.add_argument("--max-draws", type=int, metavar="N", default=1000, help="but no more of each chain (default: %(default)s)")
+    group.add_argument("--max-seconds", type=float, metavar="S", help="and no longer than that")
     group.add_argument("--chains", type=int, metavar="N", default=4, help="independent chains (default: %(default)s)")
     group.add_argument("--thin", type=int, metavar="N", default=1, help="keep every thin-th iteration (default: %(default)s)")
     group.add_argument("--seed", type=int, metavar="N", help="decides every draw (default: a new one, kept in the run record)")
@@ -69,6 +75,7 @@ def run(options: argparse.Namespace) -> None:
         need_extra("pyarrow.parquet", "parquet")  # before the work rather than after it
     every = read_every(options.checkpoint_every)
     title = read_title(options.title, text_of(stem))
+    until = None if options.draws is not None else Agreement(options.rhat, options.ess, options.max_draws, options.max_seconds)
     folder = RunFolder.make(options.out or f"{stem}-run")
     with folder.hold("fit"):
         folder.check_free(force=options.force)
@@ -89,6 +96,7 @@ def run(options: argparse.Namespace) -> None:
                 init=options.init,
                 times=source.times,
                 **{name: getattr(options, name) for name in ("draws", "warmup", "chains", "thin", "seed")},
+                until=until,
                 callbacks=[begun],
                 progress=False if options.quiet else None,
                 checkpoint=Checkpoint(folder.checkpoint, every=every, replace=True, note=asdict(notes)),

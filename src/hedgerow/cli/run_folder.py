@@ -268,7 +268,8 @@ class RunFolder:
         if early:
             print(f"Stopping: {post.draws:,} draws of {post.chains} chains are there and are being saved.", file=sys.stderr)
         self.write(post, notes)
-        say(f"- Sampling took {post.run['seconds']:.1f} seconds; seed {post.run['seed']}.")
+        ended = f": {post.run['until']['why']}" if "until" in post.run else ""
+        say(f"- Sampling took {post.run['seconds']:.1f} seconds{ended}; seed {post.run['seed']}.")
         say()
         self.tell_files()
         if early:

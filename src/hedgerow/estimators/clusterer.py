@@ -19,7 +19,7 @@ from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.priors import Prior
-from hedgerow.sampling import sample
+from hedgerow.sampling import Agreement, sample
 from hedgerow.summaries import rhat
 from hedgerow.summaries.distances import Loss
 
@@ -48,9 +48,11 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         How chains move.
     loss : "vi", "binder" or "omari", default "vi"
         What the labels minimise in expectation.
-    draws, warmup : int, default by the size of X
-        As for `sample`: 2,000 and 500 up to 7,500 entries (rows x columns), then fewer in proportion, but no fewer than 250
-        and 250. Memory: chains x draws x rows x 4 bytes.
+    draws, warmup : int, default as many as it takes
+        As for `sample`. Left out, chains are run until they agree: at most 2,000 draws after 500 up to 7,500 entries (rows x
+        columns), then fewer in proportion, but 250 and 250 are always allowed. Memory: chains x draws x rows x 4 bytes.
+    until : Agreement, default Agreement() within those limits
+        When chains agree well enough, and what may be spent on it.
     chains : int, default 4
         Independent chains, run in parallel.
     random_state : int, RandomState, Generator or None
@@ -89,6 +91,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         loss: Loss = "vi",
         draws: int | None = None,
         warmup: int | None = None,
+        until: Agreement | None = None,
         chains: int = 4,
         random_state: Any = None,
         verbose: bool = False,
@@ -99,6 +102,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.loss = loss
         self.draws = draws
         self.warmup = warmup
+        self.until = until
         self.chains = chains
         self.random_state = random_state
         self.verbose = verbose
@@ -126,7 +130,8 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             model,
             data,
             kernel=self.kernel,
-            draws=length if self.draws is None else self.draws,
+            draws=self.draws,
+            until=self._until(length),
             warmup=min(500, length) if self.warmup is None else self.warmup,
             chains=self.chains,
             seed=read_seed(self.random_state, owner),
@@ -143,6 +148,12 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self._n_features_out = found.n_clusters + 1
         _warn_if_apart(post)
         return self
+
+    def _until(self, length: int) -> Agreement | None:
+        if self.draws is not None:
+            require(self.until is None, type(self).__name__, "until", self.until, "be left out where draws is given")
+            return None
+        return Agreement(max_draws=length) if self.until is None else self.until
 
     def predict(self, X: Any, times: Any = None) -> npt.NDArray[np.int32]:
         """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""

@@ -18,13 +18,14 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel, Site
 from hedgerow.mixture import Mixture
 
-__all__ = ["TRACES", "Block", "Chain", "core_seed"]
+__all__ = ["TRACES", "Block", "Chain", "core_seed", "fresh"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 
 #: What a block holds of every iteration beside labels and statistics.
 TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "theta")
+_CARRIED = ("kernel_whole", "kernel_real")
 _STATE_NAMES = ("u", "alpha", "sigma", "tau", "theta")
 
 
@@ -175,13 +176,20 @@ class Chain:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up where the chain that `state` came from was put down; what follows is the same to the last bit."""
+        begun = not state.get("warming", True) or any(np.size(state.get(name, 0)) for name in _CARRIED)
         try:
-            self._core.set_state(**state)
+            self._core.set_state(**(state if begun else {name: value for name, value in state.items() if name not in _CARRIED}))
         except (TypeError, ValueError) as error:
             raise ParameterError(
                 "Chain.restore(state=...): state must be one that a chain of the same model, data and kernel was in. Got one "
                 f"that does not fit: {error}."
             ) from error
+
+
+def fresh(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The same state for a kernel that has yet to begin: what the one before it carried is left behind."""
+    nothing = {"kernel_whole": np.empty(0, np.int32), "kernel_real": np.empty(0)}
+    return {**state, **nothing, "warming": True}
 
 
 def core_seed(seed: int) -> int:

@@ -16,6 +16,7 @@ from hedgerow.data.container import FormatError
 from hedgerow.errors import ParameterError, in_bytes, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
+from hedgerow.sampling.agreement import ENDLESS, Agreement
 from hedgerow.sampling.blocks import Begin
 from hedgerow.sampling.chain_files import (
     check_file,
@@ -115,6 +116,7 @@ def start_folder(checkpoint: Checkpoint, plan: Plan) -> FolderRecorder:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             instruction_set=_core.instruction_set(),
             note=None if checkpoint.note is None else write_note(written[1], checkpoint.note),
+            course=plan.course,
         )
         recorder = FolderRecorder(folder, lock, manifest, plan.n, checkpoint.every)
         if there:
@@ -130,7 +132,7 @@ def start_folder(checkpoint: Checkpoint, plan: Plan) -> FolderRecorder:
 
 
 def continue_folder(
-    checkpoint: Checkpoint, model: Mixture | None, kernel: Kernel | None, draws: int | None
+    checkpoint: Checkpoint, model: Mixture | None, kernel: Kernel | None, draws: int | None, until: Agreement | None = None
 ) -> tuple[Plan, list[Begin], FolderRecorder]:
     """The plan of a run that was stopped, where its chains stand, and its folder to go on with.
 
@@ -149,7 +151,7 @@ def continue_folder(
         plan = read_description(folder / manifest.plan.name, model, kernel)
         if len(manifest.chains) != plan.chains:
             raise FormatError(f"resume(...): the manifest must speak of {plan.chains} chains. Got {len(manifest.chains)}.")
-        plan = replace(plan, draws=_read_draws(draws, manifest))
+        plan = _at_its_round(plan, manifest, draws, until)
         _check_disk(folder, plan, "resume", drawn=sum(chain.drawn for chain in manifest.chains))
         _warn_of_changes(manifest)
         begins, chains = [], []
@@ -185,7 +187,7 @@ def look_into(path: str | os.PathLike[str], owner: str) -> tuple[Plan, FolderRec
     require(begun, owner, "checkpoint", str(path), "name the folder of a run that has draws")
     assert manifest is not None
     check_file(folder, manifest.plan)
-    plan = replace(read_description(folder / manifest.plan.name, None, None), draws=manifest.draws)
+    plan = _at_its_round(read_description(folder / manifest.plan.name, None, None), manifest, None, None)
     return plan, FolderRecorder(folder, None, manifest, plan.n, None)
 
 
@@ -233,6 +235,19 @@ def _latest(folder: Path, chain: ChainFiles, plan: Plan) -> tuple[Begin, ChainFi
     if trouble is not None:
         raise trouble
     return Begin(), ChainFiles(number=chain.number)
+
+
+def _at_its_round(plan: Plan, manifest: Manifest, draws: int | None, until: Agreement | None) -> Plan:
+    """The plan as far as its run has come, with what is asked of it now."""
+    if plan.until is None:
+        require(until is None, "resume", "until", until, "be left out: the run was begun with a number of draws")
+        return replace(plan, draws=_read_draws(draws, manifest))
+    require(draws is None or until is None, "resume", "draws", draws, "be left out beside until=")
+    if manifest.course is None:
+        raise FormatError("resume(...): the manifest must tell the round of a run of open length. Got none.")
+    if draws is not None:
+        until = replace(plan.until, max_draws=_read_draws(draws, manifest), ess=ENDLESS)
+    return replace(plan, until=plan.until if until is None else until).at(manifest.course)
 
 
 def _read_draws(draws: int | None, manifest: Manifest) -> int:

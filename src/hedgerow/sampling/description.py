@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
 from hedgerow.kernels import COMBINATIONS, KERNELS, Kernel
 from hedgerow.mixture import MODEL_CLASSES, Mixture
+from hedgerow.sampling.agreement import Agreement
 from hedgerow.sampling.plan import Plan
 from hedgerow.sampling.starts import read_starts
 
@@ -39,6 +41,7 @@ def write_description(path: Path, plan: Plan) -> None:
         "starts": encode(list(plan.starts), arrays, "starts", {}),
         "numbers": {name: getattr(plan, name) for name in _NUMBERS},
         "columns": None if plan.columns is None else list(plan.columns),
+        "until": None if plan.until is None else asdict(plan.until),
     }
     write_container(path, _KIND, _VERSION, content, arrays)
 
@@ -64,7 +67,12 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
             starts=tuple(start for item in starts for start in read_starts([item], 1, data.shape[0])),
             times=times,
             columns=_names(content.get("columns")),  # files of older runs have none
-            **numbers,
+            until=None if content.get("until") is None else Agreement(**content["until"]),
+            draws=numbers["draws"],
+            warmup=numbers["warmup"],
+            chains=numbers["chains"],
+            thin=numbers["thin"],
+            seed=numbers["seed"],
         )
         if len(plan.starts) != plan.chains or min(plan.draws, plan.chains, plan.thin) < 1 or plan.warmup < 0:
             raise ValueError("the numbers do not fit together")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.container import FormatError
-from hedgerow.sampling.blocks import News, Pace
+from hedgerow.sampling.agreement import Course
+from hedgerow.sampling.blocks import Begin, News, Pace
 from hedgerow.sampling.chain import TRACES, Block
 from hedgerow.sampling.chain_files import carried_digest, read_block, write_block, write_carried, write_state
 from hedgerow.sampling.lock import FolderLock
 from hedgerow.sampling.manifest import ChainFiles, Manifest, StateFile, sweep, write_manifest
-from hedgerow.sampling.recorder import Arrays, FloatArray, Recorder, rectangle
+from hedgerow.sampling.recorder import JUDGED, Arrays, FloatArray, Recorder, rectangle
 from hedgerow.writing import whole_path
 
 __all__ = ["FolderRecorder"]
@@ -104,6 +106,38 @@ class FolderRecorder(Recorder):
     def filled(self) -> npt.NDArray[np.intp]:
         """Draws of each chain in the folder."""
         return np.array([chain.drawn for chain in self._manifest.chains], np.intp)
+
+    def traces(self) -> dict[str, FloatArray]:
+        """Log joints and numbers of clusters of the rectangle, read back from the files."""
+        chains, draws = rectangle(self.filled())
+        found: dict[str, list[FloatArray]] = {name: [] for name in JUDGED}
+        for index in chains:
+            blocks = [read_block(self._folder, file, self._n) for file in self._manifest.chains[index].draws]
+            for name, rows in found.items():
+                rows.append(np.concatenate([getattr(block, name) for block in blocks])[:draws].astype(np.float64))
+        return {name: np.stack(rows) for name, rows in found.items()}
+
+    def turn(self, course: Course, begins: Sequence[Begin] | None) -> None:
+        """Write down that another round has begun and, if nothing before it counts, where its chains set out."""
+        old = self._manifest
+        chains = old.chains
+        if begins is not None:
+            self._digests.clear()
+            chains = tuple(self._set_out(i, chain, begin.state) for i, (chain, begin) in enumerate(zip(chains, begins, strict=True)))
+        new = replace(old, chains=chains, draws=course.draws, course=course, sequence=old.sequence + 1)
+        write_manifest(self._folder, new)
+        self._manifest = new
+        for name in old.files() - new.files():
+            (self._folder / name).unlink(missing_ok=True)
+
+    def _set_out(self, index: int, chain: ChainFiles, state: dict[str, Any] | None) -> ChainFiles:
+        """A chain at its first iteration again, from the state it has come to."""
+        assert state is not None
+        tail = f"{chain.number:06d}.hedge"
+        kernel = write_carried(self._folder / f"chain{index}-kernel-{tail}", state)
+        stored = write_state(self._folder / f"chain{index}-state-{tail}", state)
+        rng = tuple(f"{int(word):016x}" for word in state["rng"])
+        return ChainFiles(states=(StateFile(0, 0, rng, stored, kernel),), number=chain.number + 1)
 
     def arrays(self) -> Arrays:
         """Labels, traces and statistics of the rectangle, read back from the files; many labels stay on disk."""

@@ -25,6 +25,7 @@ from typing import Any
 
 from hedgerow.data.container import FormatError, read_container, write_container
 from hedgerow.errors import require
+from hedgerow.sampling.agreement import Course
 from hedgerow.writing import TEMPORARY
 
 __all__ = [
@@ -104,6 +105,7 @@ class Manifest:
     started: str = ""
     instruction_set: str = ""
     note: File | None = None
+    course: Course | None = None
     written_by: str = field(default="", compare=False)
 
     def files(self) -> set[str]:
@@ -125,6 +127,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         "instruction_set": manifest.instruction_set,
         "chains": [_chain_out(chain) for chain in manifest.chains],
         "note": None if manifest.note is None else _file_out(manifest.note),
+        "course": None if manifest.course is None else manifest.course.stored(),
     }
     write_container(folder / _manifest_name(manifest.sequence), _KIND, _VERSION, content, {})
     (folder / _manifest_name(manifest.sequence - 2)).unlink(missing_ok=True)
@@ -251,6 +254,7 @@ def _manifest_in(content: Mapping[str, Any]) -> Manifest:
         started=str(content["started"]),
         instruction_set=str(content["instruction_set"]),
         note=None if content.get("note") is None else _file_in(content["note"]),  # folders of older runs have none
+        course=None if content.get("course") is None else Course.read(content["course"]),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,13 @@ from hedgerow.data.tables import feature_names
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel, TreeGuided
 from hedgerow.mixture import Mixture
+from hedgerow.sampling.agreement import Agreement, Course
 from hedgerow.sampling.chain import Chain
 from hedgerow.sampling.starts import Start, first_labels, read_starts
 
 __all__ = ["MOST", "Plan", "read_plan"]
 
+DRAWS, WARMUP = 1000, 500  # unless asked for otherwise
 MOST = 2**31 - 1
 """The largest count of anything; the core counts iterations in integers of this size."""
 
@@ -43,6 +45,12 @@ class Plan:
     thin: int
     seed: int
     columns: tuple[str, ...] | None = None  # names of the columns of X, for tables and pictures; no draw depends on them
+    until: Agreement | None = None  # a run of open length: `warmup` and `draws` are then those of the round that `course` is in
+    course: Course | None = None
+
+    def at(self, course: Course) -> Plan:
+        """The plan of another round."""
+        return replace(self, course=course, warmup=course.warmup, draws=course.draws)
 
     @property
     def total(self) -> int:
@@ -85,13 +93,18 @@ def read_plan(
     init: Any,
     times: Any,
     *,
-    draws: int,
-    warmup: int,
+    draws: int | None,
+    warmup: int | None,
     chains: int,
     thin: int,
     seed: int | None,
+    until: Agreement | None = None,
 ) -> Plan:
     """The plan behind the arguments of `sample`, or a refusal."""
+    require(until is None or isinstance(until, Agreement), "sample", "until", until, "be an Agreement, or None")
+    alone = until is None or draws is None
+    require(alone, "sample", "draws", draws, "be left out beside until=, whose max_draws says how many at the most")
+    draws, warmup = DRAWS if draws is None else draws, WARMUP if warmup is None else warmup
     for name, value, least in (("draws", draws, 1), ("warmup", warmup, 0), ("chains", chains, 1), ("thin", thin, 1)):
         require(_is_whole(value) and value >= least, "sample", name, value, f"be a whole number from {least} up")
         require(value <= MOST, "sample", name, value, f"be at most {MOST:,}")
@@ -106,7 +119,7 @@ def read_plan(
     if model.prior.group(times, n, "sample") is not None:
         levels, codes = read_levels(times, n, "sample")
         times = levels.names[codes]
-    return Plan(
+    plan = Plan(
         model=model,
         data=data,
         kernel=kernel,
@@ -118,7 +131,9 @@ def read_plan(
         thin=int(thin),
         seed=secrets.randbits(48) if seed is None else int(seed),
         columns=feature_names(X),
+        until=until,
     )
+    return plan if until is None else plan.at(Course.begin(until, plan.warmup))
 
 
 def _is_whole(value: object) -> bool:

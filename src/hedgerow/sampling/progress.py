@@ -65,7 +65,7 @@ class RichProgress(Progress):
         """Move one bar."""
         phase = "warm-up" if update.warming_up else "drawing"
         news = f"{phase}  {update.n_clusters} clusters  log joint {update.log_joint:,.1f}"
-        self._bars.update(self._tasks[update.chain], completed=update.done, news=news)
+        self._bars.update(self._tasks[update.chain], completed=update.done, total=update.total, news=news)
 
 
 def open_progress(wanted: bool | None, chains: int, total: int) -> Progress:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ParameterError, in_bytes
-from hedgerow.sampling.blocks import News, Pace
+from hedgerow.sampling.agreement import Course
+from hedgerow.sampling.blocks import Begin, News, Pace
 from hedgerow.sampling.chain import TRACES, Block
 
-__all__ = ["Arrays", "MemoryRecorder", "Recorder", "rectangle"]
+__all__ = ["JUDGED", "Arrays", "MemoryRecorder", "Recorder", "rectangle"]
 
+JUDGED = ("log_joint", "n_clusters")
+"""What chains are judged by."""
 FloatArray = npt.NDArray[np.float64]
 Arrays = tuple[npt.NDArray[np.int32], dict[str, FloatArray], dict[str, FloatArray]]
 
@@ -45,6 +50,14 @@ class Recorder(ABC):
         """Draws kept of each chain."""
 
     @abstractmethod
+    def traces(self) -> dict[str, FloatArray]:
+        """Log joints and numbers of clusters of the `rectangle` that was filled, one row a chain."""
+
+    @abstractmethod
+    def turn(self, course: Course, begins: Sequence[Begin] | None) -> None:
+        """Another round of a run of open length; with `begins` nothing drawn so far counts, and chains set out from there."""
+
+    @abstractmethod
     def arrays(self) -> Arrays:
         """Labels, traces and kernel statistics of the `rectangle` that was filled."""
 
@@ -63,8 +76,9 @@ def rectangle(filled: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.intp], int]:
 class MemoryRecorder(Recorder):
     """Draws of all chains in memory."""
 
-    def __init__(self, chains: int, draws: int, n: int) -> None:
+    def __init__(self, chains: int, draws: int, n: int, *, states: bool = False) -> None:
         _check_memory(chains, draws, n)
+        self.pace = Pace(wanted=states, every=math.inf)  # where the chains stand at the end of a round
         self._labels = np.empty((chains, draws, n), np.int32)
         self._traces: dict[str, FloatArray] = {}
         self._stats: dict[str, FloatArray] = {}
@@ -94,6 +108,25 @@ class MemoryRecorder(Recorder):
     def filled(self) -> npt.NDArray[np.intp]:
         """Draws kept of each chain."""
         return self._filled
+
+    def traces(self) -> dict[str, FloatArray]:
+        """Log joints and numbers of clusters of the rectangle."""
+        chains, draws = rectangle(self._filled)
+        return {name: self._traces[name][chains, :draws] for name in JUDGED}
+
+    def turn(self, course: Course, begins: Sequence[Begin] | None) -> None:
+        """Make room for the draws of another round."""
+        if begins is not None:
+            self._filled[:] = 0
+        chains, draws, n = self._labels.shape
+        if course.draws <= draws:
+            return
+        _check_memory(chains, course.draws, n)
+        more = course.draws - draws
+        self._labels = np.concatenate([self._labels, np.empty((chains, more, n), np.int32)], axis=1)
+        for store in (self._traces, self._stats):
+            for name, values in store.items():
+                store[name] = np.concatenate([values, np.full((chains, more, *values.shape[2:]), np.nan)], axis=1)
 
     def arrays(self) -> Arrays:
         """Labels, traces and kernel statistics of the rectangle."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -19,7 +20,9 @@ from hedgerow.errors import require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
+from hedgerow.sampling.agreement import Agreement, Course, judge, verdict_words
 from hedgerow.sampling.blocks import Begin, News, Pace
+from hedgerow.sampling.chain import fresh
 from hedgerow.sampling.checkpoint import Checkpoint, continue_folder, look_into, start_folder
 from hedgerow.sampling.interrupts import Stop, heed_interrupts
 from hedgerow.sampling.jobs import check_travels, run_in_jobs, run_on_dask
@@ -31,7 +34,8 @@ from hedgerow.sampling.threads import run_in_threads
 __all__ = ["resume", "sample", "so_far"]
 
 Callback = Callable[[Update], Any]
-RunChains = Callable[[Sequence[Begin], Pace, Callable[[News], None], Callable[[News], None], Stop], None]
+LAST_DRAWS = 10  # of a chain whose time is over before its first
+RunChains = Callable[[Plan, Sequence[Begin], Pace, Callable[[News], None], Callable[[News], None], Stop], None]
 
 
 def sample(
@@ -39,8 +43,8 @@ def sample(
     X: Any,
     *,
     kernel: Kernel | None = None,
-    draws: int = 1000,
-    warmup: int = 500,
+    draws: int | None = None,
+    warmup: int | None = None,
     chains: int = 4,
     seed: int | None = None,
     init: Any = "sequential",
@@ -50,6 +54,7 @@ def sample(
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     backend: str = "threads",
+    until: Agreement | None = None,
 ) -> Posterior:
     """Draw partitions from the posterior.
 
@@ -61,8 +66,8 @@ def sample(
         The rows to cluster, in a form the likelihood reads.
     kernel : Kernel, optional
         How chains move; `TreeGuided()` if left out.
-    draws, warmup : int
-        Kept draws per chain, and iterations thrown away before them.
+    draws, warmup : int, default 1000 and 500
+        Kept draws per chain, and iterations thrown away before them; with `until` the most iterations of all its warm-ups.
     chains : int
         Independent chains, run in parallel.
     seed : int, optional
@@ -84,17 +89,20 @@ def sample(
     backend : {"threads", "joblib", "dask"}
         Where chains run: in threads of this process, as joblib tasks under the backend that `joblib.parallel_config(backend=...)`
         has set, such as "loky" or "ray", or on the Dask client that is connected. The draws are the same.
+    until : Agreement, optional
+        Sample until the chains agree instead of so many draws: `until=Agreement(rhat=1.05, ess=400)`. Warm-up and draws are then as
+        long as they need to be; `posterior.run["until"]` says whether the chains agreed or which budget was spent.
 
     Ctrl-C stops the chains and returns the draws so far.
     """
     callbacks = _read_callbacks(callbacks, progress, "sample")
     plan = read_plan(
-        model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed
+        model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed, until=until
     )  # fmt: skip
     run_chains = _read_backend(backend, plan, "sample")
     recorder: Recorder
     if checkpoint is None:
-        recorder = MemoryRecorder(plan.chains, plan.draws, plan.n)
+        recorder = MemoryRecorder(plan.chains, plan.draws, plan.n, states=until is not None)
     else:
         recorder = start_folder(Checkpoint.read(checkpoint, "sample"), plan)
     return _Run(plan, [Begin()] * plan.chains, recorder, callbacks).execute(run_chains, progress)
@@ -104,6 +112,7 @@ def resume(
     checkpoint: str | os.PathLike[str] | Checkpoint,
     *,
     draws: int | None = None,
+    until: Agreement | None = None,
     model: Mixture | None = None,
     kernel: Kernel | None = None,
     callbacks: Sequence[Callback] = (),
@@ -118,6 +127,9 @@ def resume(
         The folder of the run.
     draws : int, optional
         More draws per chain than were asked for at first; a finished run is made longer.
+    until : Agreement, optional
+        For a run that was begun with one: another, such as with a larger budget. Time counts from the beginning of the run. With
+        `draws` instead such a run makes all of them.
     model, kernel : optional
         Only for a run whose model or kernel could not be stored, as it holds functions: the same again.
     callbacks, progress, backend
@@ -127,7 +139,8 @@ def resume(
     again from the one before.
     """
     callbacks = _read_callbacks(callbacks, progress, "resume")
-    plan, begins, recorder = continue_folder(Checkpoint.read(checkpoint, "resume"), model, kernel, draws)
+    require(until is None or isinstance(until, Agreement), "resume", "until", until, "be an Agreement, or None")
+    plan, begins, recorder = continue_folder(Checkpoint.read(checkpoint, "resume"), model, kernel, draws, until)
     with recorder:  # the lock goes even if the backend is refused
         run_chains = _read_backend(backend, plan, "resume")
         return _Run(plan, begins, recorder, callbacks).execute(run_chains, progress)
@@ -159,9 +172,9 @@ def _read_backend(backend: str, plan: Plan, owner: str) -> RunChains:
     known = isinstance(backend, str) and backend in ("threads", "joblib", "dask")
     require(known, owner, "backend", backend, "be 'threads', 'joblib' or 'dask'")
     if backend == "threads":
-        return partial(run_in_threads, plan, plan.bind())
+        return partial(run_in_threads, plan.bind())
     check_travels(plan, backend)
-    return partial(run_in_jobs if backend == "joblib" else run_on_dask, plan)
+    return run_in_jobs if backend == "joblib" else run_on_dask
 
 
 class _Run:
@@ -174,9 +187,10 @@ class _Run:
         recorder: Recorder,
         callbacks: tuple[Callback, ...],
     ) -> None:
-        self.plan, self.begins, self.recorder, self.callbacks = plan, begins, recorder, callbacks
+        self.plan, self.begins, self.recorder, self.callbacks = plan, list(begins), recorder, callbacks
         self.stop = Stop()
         self.broken = False
+        self.out_of_time = False
         self.started, self.clock = datetime.now(UTC), time.perf_counter()
 
     def execute(self, run_chains: RunChains, progress: bool | None) -> Posterior:
@@ -188,9 +202,10 @@ class _Run:
                 for callback in self.callbacks:
                     if callback(news.update):
                         self.stop.asked = True
+                self.watch_time()
 
             try:
-                run_chains(self.begins, self.recorder.pace, self.store, tell, self.stop)
+                self.run_rounds(run_chains, tell)
             except KeyboardInterrupt:
                 self.stop.interrupted = True
             except BaseException as error:
@@ -200,10 +215,51 @@ class _Run:
                 raise KeyboardInterrupt if self.stop.interrupted else RuntimeError("A callback stopped the run before a draw.")
             return self.posterior()
 
+    def run_rounds(self, run_chains: RunChains, tell: Callable[[News], None]) -> None:
+        """One round, or as many as the chains need to agree."""
+        while True:
+            run_chains(self.plan, self.begins, self.recorder.pace, self.store, tell, self.stop)
+            until, course = self.plan.until, self.plan.course
+            if until is None or course is None:
+                return
+            self.watch_time()
+            if self.out_of_time and not self.stop.interrupted and self.recorder.filled().max() == 0:
+                # No draw yet: a few from where the chains are, as if their warm-up had been meant to be that short.
+                self.stop.asked = False
+                self.begins = [replace(begin, done=self.plan.warmup) for begin in self.begins]
+                self.turn(replace(course, draws=min(LAST_DRAWS, until.max_draws)))
+                continue
+            if self.stop.asked or self.out_of_time:
+                return
+            traces = self.recorder.traces()
+            course = course.follow(until, traces["log_joint"], judge(**traces))
+            if course is None:
+                return
+            self.turn(course)
+
+    def turn(self, course: Course) -> None:
+        """Enter another round; after another warm-up nothing that was drawn before it counts."""
+        assert self.plan.course is not None
+        again = course.before != self.plan.course.before
+        if again:
+            self.begins = [Begin(0, None if begin.state is None else fresh(begin.state)) for begin in self.begins]
+        self.plan = self.plan.at(course)
+        self.recorder.turn(course, self.begins if again else None)
+
+    def watch_time(self) -> None:
+        """Stop chains whose time is over; once they draw their last few nothing stops those."""
+        until = self.plan.until
+        if until is None or until.max_seconds is None or self.out_of_time:
+            return
+        if self.recorder.seconds_before + time.perf_counter() - self.clock >= until.max_seconds:
+            self.out_of_time = self.stop.asked = True
+
     def store(self, news: News) -> None:
         """Keep a block; once that has failed nothing more is kept, as it would leave a gap."""
         if self.broken:
             return
+        if news.state is not None:
+            self.begins[news.update.chain] = Begin(news.update.done, news.state)
         try:
             self.recorder.add(news)
         except BaseException:
@@ -235,12 +291,16 @@ class _Run:
             "seconds": round(recorder.seconds_before + time.perf_counter() - self.clock, 3),
             "started": recorder.started or self.started.isoformat(timespec="seconds"),
             "sessions": recorder.sessions,
-            "interrupted": bool((recorder.filled() < plan.draws).any()),
+            "interrupted": bool((recorder.filled() < plan.draws).any()) and not self.out_of_time,
             "instruction_set": _core.instruction_set(),
             "sampled": sorted(plan.model.prior.laws()),
         }
         if plan.columns is not None:
             record["columns"] = list(plan.columns)
+        if plan.until is not None and plan.course is not None:
+            verdict = judge(traces["log_joint"], traces["n_clusters"])
+            record["draws"], record["warmup"] = int(labels.shape[1]), plan.course.before + plan.warmup
+            record["until"] = asdict(plan.until) | verdict_words(plan.until, verdict, self.out_of_time, bool(record["interrupted"]))
         return Posterior(
             labels=labels,
             log_joint=traces["log_joint"],

@@ -22,8 +22,8 @@ __all__ = ["run_in_threads"]
 
 
 def run_in_threads(
-    plan: Plan,
     bound: _core.Likelihood,
+    plan: Plan,
     begins: Sequence[Begin],
     pace: Pace,
     store: Callable[[News], None],
@@ -81,8 +81,10 @@ def run_in_threads(
                 raise
             for future in futures:
                 future.result()
-        finally:
+        except BaseException:
             stop.asked = True
+            raise
+        finally:
             abandoned.set()
 
 

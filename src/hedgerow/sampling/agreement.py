@@ -1,0 +1,166 @@
+"""Agreement: how long to sample, said as what is wanted rather than as a number of draws.
+
+A run of open length goes in rounds. It begins with a short warm-up and a few draws of every chain. Chains far apart then warm up
+again, longer, from where they are, and what they drew is thrown away; once they are near each other, or a longer warm-up finds nothing
+more, draws are kept and rounds go on until the chains agree or the budget is spent. What comes next depends on draws alone, never on
+the clock (but for `max_seconds`), on threads or on where a run was stopped and resumed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import require
+from hedgerow.priors.laws import real_number
+from hedgerow.summaries import ess_bulk, rhat
+
+__all__ = ["ENDLESS", "Agreement", "Course", "Verdict", "judge", "verdict_words"]
+
+FIRST_WARMUP, TIMES = 25, 4  # iterations of the first warm-up, and by how much each further one is longer
+FIRST_DRAWS = 50
+FAR_APART = 1.2  # R-hat of the first draws from which another warm-up is worth a trial
+MOST_DRAWS = 2**31 - 1
+ENDLESS = 1e300  # effective draws of a run that is to make all of its draws
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Sample until independent chains agree, or a budget is spent: `sample(..., until=Agreement())`.
+
+    Parameters
+    ----------
+    rhat : float, default 1.05
+        Chains agree when the R-hat of the log joint and of the number of clusters is at most this.
+    ess : float, default 400
+        And when both have at least so many effective draws, over all chains.
+    max_draws : int, default 2000
+        Kept draws of each chain at the most.
+    max_seconds : float, optional
+        Time at the most, warm-up included; draws then depend on the machine. Chains still in their warm-up when it is over give a few
+        draws from where they are.
+
+    >>> from hedgerow import DP, GaussianWishart, Mixture, sample
+    >>> from hedgerow.data import ring13
+    >>> post = sample(Mixture(DP(1.0), GaussianWishart()), ring13(n=130).X, until=Agreement(ess=100), seed=0)
+    >>> post.run["until"]["agreed"]
+    True
+    """
+
+    rhat: float = 1.05
+    ess: float = 400.0
+    max_draws: int = 2000
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no run can reach or be held to."""
+        _need_number(self.rhat, "rhat", 1.0)
+        _need_number(self.ess, "ess", 0.0)
+        whole = isinstance(self.max_draws, int | np.integer) and not isinstance(self.max_draws, bool)
+        require(whole and 1 <= self.max_draws <= MOST_DRAWS, "Agreement", "max_draws", self.max_draws, "be a whole number from 1 up")
+        if self.max_seconds is not None:
+            _need_number(self.max_seconds, "max_seconds", 0.0)
+
+
+def _need_number(value: object, name: str, low: float) -> None:
+    require(low < real_number(value) < math.inf, "Agreement", name, value, f"be a finite number above {low:g}")
+
+
+class Verdict(NamedTuple):
+    """How well chains agree: the worse R-hat and the smaller number of effective draws of log joint and number of clusters."""
+
+    rhat: float
+    ess: float
+
+    def meets(self, wanted: Agreement) -> bool:
+        """Whether that is enough."""
+        return self.rhat <= wanted.rhat and self.ess >= wanted.ess
+
+
+def judge(log_joint: npt.ArrayLike, n_clusters: npt.ArrayLike) -> Verdict:
+    """The verdict on draws of shape (chain, draw); too few draws to tell are as far apart as can be.
+
+    >>> judge([[0.0, 0.1, 0.0, 0.1]] * 2, [[3, 3, 3, 3]] * 2).rhat < 1.2
+    True
+    """
+    apart = [rhat(trace) for trace in (log_joint, n_clusters)]
+    count = [ess_bulk(trace) for trace in (log_joint, n_clusters)]
+    if not all(map(math.isfinite, (*apart, *count))):
+        return Verdict(math.inf, 0.0)
+    return Verdict(max(apart), min(count))
+
+
+@dataclass(frozen=True)
+class Course:
+    """Where a run of open length stands: the warm-up that its chains have had, and the draws asked of each in this round.
+
+    `before` are the iterations of warm-ups whose draws were thrown away, `most` those of all warm-ups together; `height` and `apart`
+    are the mean log joint and the R-hat after the warm-up before. `settled`: no other warm-up will follow.
+    """
+
+    most: int
+    warmup: int
+    draws: int
+    before: int = 0
+    settled: bool = False
+    height: float | None = None
+    apart: float | None = None
+
+    @classmethod
+    def begin(cls, until: Agreement, most: int) -> Course:
+        """The first round."""
+        return cls(most, min(FIRST_WARMUP, most), min(FIRST_DRAWS, until.max_draws))
+
+    def follow(self, until: Agreement, log_joint: npt.NDArray[np.float64], verdict: Verdict) -> Course | None:
+        """The next round, or None when there is nothing left to do. It is another warm-up if `before` differs."""
+        if verdict.meets(until):
+            return None
+        left = self.most - self.before - self.warmup
+        if not self.settled and verdict.rhat > FAR_APART and left > 0:
+            height, spread = float(log_joint.mean()), float(np.sqrt(log_joint.var(axis=1).mean()))
+            rose = self.height is None or height > self.height + spread
+            nearer = self.apart is None or verdict.rhat < 0.9 * self.apart
+            if rose or nearer:
+                longer = replace(self, warmup=min(TIMES * self.warmup, left), draws=min(FIRST_DRAWS, until.max_draws))
+                return replace(longer, before=self.before + self.warmup, height=height, apart=min(verdict.rhat, 1e9))
+        if self.draws >= until.max_draws:
+            return None
+        more = 2.0 if verdict.rhat > until.rhat else min(max(1.1 * until.ess / max(verdict.ess, 1.0), 1.25), 2.0)
+        return replace(self, draws=min(math.ceil(more * self.draws), until.max_draws), settled=True)
+
+    def stored(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Course:
+        """Back from plain numbers, which come from a file."""
+        counts = [stored[name] for name in ("most", "warmup", "draws", "before")]
+        if any(type(value) is not int or not 0 <= value <= MOST_DRAWS for value in counts) or counts[2] < 1:
+            raise ValueError("rounds that no run has")
+        height, apart = (None if stored[name] is None else float(stored[name]) for name in ("height", "apart"))
+        most, warmup, draws, before = counts
+        return cls(most, warmup, draws, before, bool(stored["settled"]), height, apart)
+
+
+def verdict_words(until: Agreement, verdict: Verdict, out_of_time: bool, interrupted: bool) -> dict[str, Any]:
+    """What the record of a run says about its end."""
+    asked_for = until.ess >= ENDLESS
+    agreed = verdict.rhat <= until.rhat if asked_for else verdict.meets(until)
+    told = f"R-hat {verdict.rhat:.2f}, {verdict.ess:.0f} effective draws" if math.isfinite(verdict.rhat) else "too few draws to tell"
+    if agreed:
+        why = f"the chains agree ({told})"
+    elif interrupted:
+        why = f"stopped before the chains agreed ({told})"
+    elif asked_for:
+        why = f"{until.max_draws:,} draws of each chain, as asked for ({told})"
+    elif out_of_time:
+        why = f"{until.max_seconds:g} seconds were over before the chains agreed ({told})"
+    else:
+        why = f"{until.max_draws:,} draws of each chain were spent before the chains agreed ({told})"
+    return {"agreed": agreed, "why": why}
