@@ -45,9 +45,7 @@ def add(commands: Any) -> None:
     add_model_arguments(parser)
     group = parser.add_argument_group("sampling")
     group.add_argument("--draws", type=int, metavar="N", help="kept draws of each chain (default: as many as it takes to agree)")
-    group.add_argument(
-        "--warmup", type=int, metavar="N", default=500, help="iterations before them at most (default: %(default)s)"
-    )
+    group.add_argument("--warmup", type=int, metavar="N", default=500, help="iterations before them at most (default: %(default)s)")
     group.add_argument("--rhat", type=float, metavar="R", default=1.05, help="agreed is an R-hat of at most (default: %(default)s)")
     group.add_argument("--ess", type=float, metavar="N", default=400, help="and so many effective draws (default: %(default)s)")
     group.add_argument("--max-draws", type=int, metavar="N", default=1000, help="but no more of each chain (default: %(default)s)")
