@@ -20,6 +20,8 @@ __all__ = ["add"]
 EXAMPLES = """examples:
   hedgerow fit flowers.csv
   hedgerow fit flowers.csv --id plant --drop species --out flowers-run --seed 1
+  hedgerow fit articles/
+  hedgerow fit posts.csv --text body --id title
   hedgerow fit words.mtx --words vocabulary.txt --likelihood 'Multinomial(beta=0.1)'
   hedgerow fit people.parquet --prior 'PitmanYor(theta=Gamma(1, 1), sigma=Beta(1, 3))' --draws 2000
 """
@@ -37,7 +39,9 @@ def add(commands: Any) -> None:
         EXAMPLES,
         run,
     )
-    parser.add_argument("data", help="the file; in npz files the array X or the only one, or a SciPy sparse matrix")
+    parser.add_argument(
+        "data", help="the file, or a folder of texts; in npz files the array X or the only one, or a SciPy sparse matrix"
+    )
     parser.add_argument("--out", metavar="DIR", type=path_argument, help="the run folder (default: the name of the file with -run)")
     parser.add_argument("--force", action="store_true", help="replace a run that is already in the folder")
     parser.add_argument("--title", help="title of the report (default: the name of the file)")

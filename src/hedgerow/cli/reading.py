@@ -32,6 +32,7 @@ def add_data_arguments(parser: Any) -> None:
         "--header", action=argparse.BooleanOptionalAction, help="whether the first line of a text holds names (default: guessed)"
     )
     group.add_argument("--array", metavar="NAME", help="which array of an npz file (default: X, or the only one)")
+    group.add_argument("--text", metavar="COLUMN", help="cluster by the words of this column alone")
     group.add_argument("--words", metavar="FILE", help="names of the columns, one a line (for mtx, npy and npz files)")
 
 
@@ -46,6 +47,7 @@ def read_source(path: str, options: argparse.Namespace, like: Reading | None = N
         times=options.times,
         header=options.header,
         array=options.array,
+        text=options.text,
         like=like,
     )
     if options.words and found.names is None:

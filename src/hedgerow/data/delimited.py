@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MISSING", "Delimited", "is_number", "read_delimited"]
+__all__ = ["MISSING", "Delimited", "decode", "is_number", "read_delimited"]
 
 #: Words for an entry that is not there, in small letters.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
@@ -47,7 +47,7 @@ class Delimited:
 
 def read_delimited(content: bytes, header: bool | None = None) -> Delimited:
     """The table in a text; `header` says whether its first line holds names, None to guess. ValueError for what is no table."""
-    text, notes = _decode(content)
+    text, notes = decode(content)
     del content
     file, delimiter = io.StringIO(text, newline=""), ""
     if text[:4].lower() == "sep=" and text[5:6] in "\r\n" and text[4:5]:
@@ -81,7 +81,7 @@ def is_number(entry: str) -> bool:
     return True
 
 
-def _decode(content: bytes) -> tuple[str, list[str]]:
+def decode(content: bytes) -> tuple[str, list[str]]:
     """The text, by its byte-order mark, else UTF-8, else UTF-16 if every second byte is 0, else as Windows of the West writes."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):

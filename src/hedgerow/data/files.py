@@ -22,10 +22,11 @@ from hedgerow.data.archives import read_npz
 from hedgerow.data.delimited import MISSING, is_number, read_delimited
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.guarded import memory_for, read_guarded, too_large
-from hedgerow.data.kinds import Reading, said_of, understand
+from hedgerow.data.kinds import ColumnKind, Reading, said_of, understand
 from hedgerow.data.matrix_market import read_matrix_market
 from hedgerow.data.npy import read_npy
 from hedgerow.data.tables import feature_names
+from hedgerow.data.texts import count_words, read_folder
 from hedgerow.errors import MissingExtraError, ParameterError
 
 __all__ = ["Dataset", "read"]
@@ -71,6 +72,7 @@ def read(
     times: str | None = None,
     header: bool | None = None,
     array: str | None = None,
+    text: str | None = None,
     like: Reading | None = None,
 ) -> Dataset:
     """Read a table from a file, as its ending says.
@@ -79,7 +81,8 @@ def read(
     ----------
     path : path
         A csv, tsv or txt file (delimiter, encoding and first line are looked at), a Parquet file, an npy or npz array, a sparse
-        matrix as SciPy writes it to npz, or a Matrix Market file. Text and Matrix Market files may be packed by gzip.
+        matrix as SciPy writes it to npz, or a Matrix Market file. Text and Matrix Market files may be packed by gzip. A folder
+        of texts (txt, md) becomes the counts of their words, with the names of the files as names of the rows.
     columns : mapping, default all guessed
         What columns hold, where a guess would be wrong: ``{"zip": "category", "when": "time"}``, as for `understand`.
     only, drop : sequences of names, default all columns
@@ -90,6 +93,8 @@ def read(
         Whether the first line of a text holds names.
     array : str, default ``X`` or the only one
         Which array of an npz file.
+    text : name of a column
+        Count the words of this column, by scikit-learn's `CountVectorizer`, and leave the others out.
     like : Reading
         Read the columns as this reading does, that of a file read before: for new rows.
 
@@ -105,8 +110,11 @@ def read(
     >>> hr.HedgerowClusterer().fit_predict(flowers.X)  # doctest: +SKIP
     """
     place = Path(path)
+    if place.is_dir():
+        texts, names = read_folder(place)
+        return _count(texts, "text", like, rows=names)
     if not place.is_file():
-        raise ParameterError(f"{path}: must name an existing file.")
+        raise ParameterError(f"{path}: must name an existing file, or a folder of texts.")
     kind = "".join(place.suffixes[-2:]).lower() if place.suffix.lower() == ".gz" else place.suffix.lower()
     table, notes = _read(place, kind, header, array)
     if table.shape[0] == 0 or table.shape[1] == 0:
@@ -118,12 +126,25 @@ def read(
         if wanted:
             raise ParameterError(f"{path}: must have named columns, to find {wanted[0]!r} among them. It has none.")
         return Dataset(table, notes=tuple(notes))
+    if like is not None and like.columns[0].how["read"] == "words":
+        text = str(like.columns[0].name)
+    if text is not None:
+        cut = _cut(table, path, [text], None, rows, times, notes)
+        texts = ["" if entry is None else str(entry) for entry in cut.X.column(text).to_numpy()]
+        return _count(texts, text, like, rows=cut.rows, times=cut.times, notes=cut.notes, raw=cut.X)
     cut = _cut(table, path, only, drop, rows, times, notes)
     reading = understand(cut.X, columns) if like is None else like
     typed, lost = reading.read(cut.X)
     if lost:
         notes = [*notes, f"taken for gaps: {said_of(lost, typed.shape[0])}"]
     return replace(cut, X=typed, names=typed.column_names, reading=reading, raw=cut.X, notes=tuple(notes))
+
+
+def _count(texts: list[str], name: str, like: Reading | None, notes: tuple[str, ...] = (), **known: Any) -> Dataset:
+    """The words of texts, counted; those of a fit, if that is given."""
+    counts, words, said = count_words(texts, None if like is None else like.columns[0].how["words"])
+    reading = Reading((ColumnKind(name, "text", "counts of its words", {"read": "words", "words": words}, True),))
+    return Dataset(counts, words, reading=reading if like is None else like, notes=(*notes, *said), **known)
 
 
 def _read(place: Path, kind: str, header: bool | None, array: str | None) -> tuple[Any, list[str]]:

@@ -116,7 +116,7 @@ def with_left_out(proposal: Proposal, reading: Reading | None) -> Proposal:
     """The same proposal with the reasons for columns that a table read before has no longer."""
     reasons: dict[str, list[str | int]] = {}
     for column in reading.columns if reading is not None else ():
-        if column.kind in LEFT_OUT_KINDS:
+        if column.kind in LEFT_OUT_KINDS and column.how["read"] != "words":
             reasons.setdefault(column.why, []).append(column.name)
     return replace(proposal, reasons=(*proposal.reasons, *(Reason(tuple(c), LEFT_OUT, why) for why, c in reasons.items())))
 

@@ -123,7 +123,10 @@ def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
 def _by_name(draws: Draws, X_new: Any) -> Any:
     """A frame with its columns as they were understood at the fit, and in their order; one with other names is refused."""
     if isinstance(draws.run.get("reading"), str) and feature_names(X_new) is not None and not is_typed(X_new):
-        X_new = Reading.from_json(draws.run["reading"]).table(X_new)
+        reading = Reading.from_json(draws.run["reading"])
+        counted = reading.columns[0].how["read"] == "words"
+        require(not counted, "predict", "X", X_new, "be counts of the words of the fit: hedgerow.data.read(path, like=...) makes them")
+        X_new = reading.table(X_new)
     names, known = feature_names(X_new), draws.run.get("columns")
     named = _model_of(draws).likelihood.picks_columns == "name"
     if names is None or not isinstance(known, list) or named or list(names) == known:

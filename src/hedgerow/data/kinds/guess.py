@@ -185,7 +185,11 @@ def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str, said: set
     if different == 1:
         return "drop", "the same in every row", how
     if different > n / 2 and np.mean([len(text.split()) for text in texts[:1000]]) >= WORDS_OF_A_SENTENCE:
-        return "text", f"{different} different texts, most of several words (kind text: clusters by their words)", how
+        return (
+            "text",
+            f"{different} different texts, most of several words: sentences, which clustering by words alone could use (text)",
+            how,
+        )
     if (different == n > 2) or (different > MOST_NAMES and different > (0.5 if "id" in said else MOSTLY) * n):
         return "id", f"{different} different {what} in {n} rows, like identifiers", how
     if different <= MOST_NAMES:
