@@ -111,6 +111,25 @@ def test_the_same_when_shards_are_lost_again_and_again(model, parts, here, monke
     assert_same(here, sample(model, parts, **SETTINGS, callbacks=[lose]))
 
 
+@pytest.mark.parametrize("odd", [0, 1], ids=["even", "odd"])
+def test_the_same_when_a_shard_is_lost_before_every_second_command(model, parts, here, monkeypatch, odd) -> None:
+    """In the middle of an iteration, with numbers of clusters and sides of proposals on their way."""
+    from hedgerow.distributed import held
+
+    monkeypatch.setattr(sampler, "_REMEMBERED", 20)
+    ask, asked = crew.Crew.ask, []
+
+    def ask_the_rest(self: Any, commands: Any) -> Any:
+        asked.append(commands)
+        if len(asked) % 2 == odd:
+            held._shelf.pop((self.run, len(asked) // 2 % 5), None)
+        return ask(self, commands)
+
+    monkeypatch.setattr(crew.Crew, "ask", ask_the_rest)
+    assert_same(here, sample(model, parts, **SETTINGS))
+    assert len(asked) > 80
+
+
 def test_cuts_change_no_random_number(model, X) -> None:
     """One row's uniforms are those of its global number: sweeps of well-separated data agree however the rows are cut."""
     settings = SETTINGS | {"kernel": Conditional(scouts=1300, pairs=0, visits=0), "init": "scouts", "draws": 3, "warmup": 0}
