@@ -106,9 +106,14 @@ def costs(model: hr.Mixture, path: Path, labels: np.ndarray) -> None:
     ledger.fold(packed["numbers"], packed["start"], np.arange(k, dtype=np.int32))
     measure = _core.Measure(model.prior.to_core(), len(X))
     measure.update(packed["count"], 1, True, False)
-    log_weight, log_rate = measure.log_weights(packed["count"], 1)
-    atoms = ledger.draw_atoms(1)
-    state = measure.state()
+    weights = {
+        "anchor": shard.anchors(k, len(X), 1),
+        "sizes": packed["count"],
+        "log_weight": measure.log_weights(packed["count"], 1),
+        "atoms": ledger.draw_atoms(1),
+        "log_alone": float(measure.log_kappa(np.ones(1, np.int64))[0]),
+        "iteration": 1,
+    }
     size = int(np.argmax(packed["count"]))
     role = np.full(k, -1, np.int32)
     role[size] = 0
@@ -132,7 +137,7 @@ def costs(model: hr.Mixture, path: Path, labels: np.ndarray) -> None:
         "statistics of all rows": (len(X), lambda: shard.tally(k)),
         f"sweep, {k} clusters": (
             len(X),
-            lambda: shard.sweep(log_weight, atoms, float(state["alpha"][0]), float(state["sigma"]), float(log_rate), 1),
+            lambda: shard.sweep(**weights),
         ),
         "one scan of a proposal": (int(packed["count"][size]), lambda: shard.halve(*halved, 1, 0)),
     }
@@ -145,7 +150,7 @@ def costs(model: hr.Mixture, path: Path, labels: np.ndarray) -> None:
             spent = min(spent, time.process_time() - clock)
         print(f"  {name:28s} {1e9 * spent / rows:7.0f} ns a row")
     after = resident()
-    command = Sweep(None, log_weight, atoms, 1.0, 0.3, 0.0, 1, np.zeros(0, np.int32), 0, 0)
+    command = Sweep(**weights, visited=np.zeros(0, np.int32), strangers=0, seed=0)
     print(
         f"  a cluster out (weight, atom) {len(pickle.dumps(command)) / k:7.0f} bytes, "
         f"back (statistics) {8 * len(packed['numbers']) / k:7.0f} bytes"

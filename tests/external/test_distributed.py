@@ -88,6 +88,14 @@ def test_agrees_with_the_sampler_in_memory(model, X, parts) -> None:
         assert abs(post.log_joint.mean() - wanted.log_joint.mean()) < 15
 
 
+def test_a_start_that_starts(model, X, parts) -> None:
+    """From one update of u the first visits would found hundreds of clusters."""
+    wanted = hr.sample(model, X, draws=20, warmup=60, chains=1, seed=0)
+    for post in (sample(model, parts, draws=4, warmup=0, seed=s) for s in (0, 1, 2)):
+        assert post.n_clusters[0] < wanted.n_clusters.mean() + 15
+        assert post.log_joint[0] > wanted.log_joint.mean() - 60
+
+
 def test_the_same_from_functions_files_and_any_threads(model, parts, paths, here, monkeypatch) -> None:
     assert_same(here, sample(model, [lambda part=part: part for part in parts], **SETTINGS))
     monkeypatch.setattr(crew, "_SMALL", 0)
@@ -196,8 +204,8 @@ def test_counts_from_sparse_files(tmp_path) -> None:
         ({"shards": [np.zeros((4, 2)), np.array([[0.0, 1.0], [np.nan, 2.0]])]}, r"shards\[1\] \(array\): .*X\[1, 0\] must be finite"),
         ({"shards": [np.zeros((0, 2))]}, r"shards\[0\]"),
         ({"kernel": hr.Gibbs()}, r"kernel must be a distributed\.Conditional"),
-        ({"init": "two"}, "init must be 'scouts', 'one', or labels for every shard"),
-        ({"init": [np.zeros(3, int)]}, "init must be 'scouts', 'one', or a list of labels for each of the 5 shards"),
+        ({"init": "two"}, "init must be 'ibhc', 'scouts', 'one', or labels for every shard"),
+        ({"init": [np.zeros(3, int)]}, "init must be 'ibhc', 'scouts', 'one', or a list of labels for each of the 5 shards"),
         ({"init": [np.zeros(3, int)] * 5}, r"init\[0\] must hold one whole number for each of the 300 rows"),
         ({"draws": 0}, "draws must be a whole number from 1 up"),
         ({"seed": -1}, "seed must be a whole number from 0 up"),

@@ -30,9 +30,11 @@ IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_WEIGHTS, _ATOMS, _MEASURE, _PAIRS, _VISITS, _VISITED = range(6)
+_WEIGHTS, _ATOMS, _MEASURE, _PAIRS, _VISITS, _VISITED, _SETTLED = range(7)
 _DRAW, _KEEP, _EVALUATE = range(3)
 _NOTHING = np.zeros(0, np.int32)
+_SETTLING = 100
+"""Updates of u and the hyper-parameters before the first sweep: one is not enough when u is far off, and then rows found clusters."""
 _SCOUT_SCANS = 6
 """Scans over the scouts of a proposal, which cost next to nothing, before those over all its rows."""
 
@@ -107,7 +109,8 @@ class Coordinator:
         answers = self.crew.ask(commands)
         self._gather(answers, commands[0].clusters)
         if start is None:
-            self.measure.update(self.sizes, self._word(0, _MEASURE), True, False)
+            for number in range(_SETTLING):
+                self.measure.update(self.sizes, self._word(0, _SETTLED + number), True, True)
             return
         state = self.measure.state()
         now = {name: start.get(name, float(np.ravel(state[name])[0])) for name in ("alpha", "sigma", "tau", "theta")}

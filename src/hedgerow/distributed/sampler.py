@@ -16,9 +16,10 @@ import numpy.typing as npt
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.crew import Clock, Crew, open_crew
 from hedgerow.distributed.held import Bind, Mark, Open, Place
+from hedgerow.distributed.joining import Joiner, Sprout
 from hedgerow.distributed.options import Conditional, is_whole
 from hedgerow.distributed.result import DistributedPosterior, draw_folder
-from hedgerow.distributed.scouts import Scouts, choose_rows, fetch_rows
+from hedgerow.distributed.scouts import Known, Scouts, by_shard, choose_rows, fetch_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
@@ -37,6 +38,8 @@ _REMEMBERED = 200
 _SETTLED = 3
 """Commands before the first labels: open, bind, mark."""
 _WARMUP_OF_SCOUTS = 100
+_SPROUTS = 200_000
+"""Rows of all shards whose trees give the first clusters."""
 _STRANGE = 0.02
 """Share of rows that are visited more often, as they fit the clusters of the scouts least."""
 
@@ -50,7 +53,7 @@ def sample(
     warmup: int = 100,
     thin: int = 1,
     seed: int | None = None,
-    init: Any = "scouts",
+    init: Any = "ibhc",
     client: Any = None,
     labels: str = "last",
     folder: str | os.PathLike[str] | None = None,
@@ -74,6 +77,7 @@ def sample(
         Decides every draw, with the data and how they are cut into shards; the number of workers does not matter, nor does the loss
         of one.
     init : str or list
+        "ibhc" grows trees over up to 200,000 of the rows, each shard its own, and starts from the clusters that they make together;
         "scouts" samples the scouts first and starts from the clusters found; "one" puts all rows in one cluster; or one array of
         labels per shard.
     client : distributed.Client, optional
@@ -171,21 +175,44 @@ def open_chain(
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     crew.ask([Bind(resolved.likelihood, int(first[i]), word, local[i]) for i in range(len(sizes))])
     scouts = Scouts.settle(resolved, rows, data, seed)
-    crew.ask(Mark(scouts.pack(scouts.clusters), _STRANGE))
+    known = _sprout(crew, resolved, data, first, sizes, seed) if _is_name(init, "ibhc") else scouts.pack(scouts.clusters)
+    crew.ask(Mark(known, _STRANGE))
     chain = Coordinator(crew, resolved, sizes, scouts, seed, kernel)
-    chain.place(_first_places(init, resolved, scouts, data, sizes, seed), start)
+    places = [Place(len(known[2]), known=known)] * len(sizes) if _is_name(init, "ibhc") else None
+    chain.place(places or _first_places(init, resolved, scouts, data, sizes, seed), start)
     return resolved, sizes, chain
+
+
+def _is_name(init: Any, name: str) -> bool:
+    return isinstance(init, str) and init == name
+
+
+def _sprout(crew: Crew, model: Mixture, data: Any, first: LongArray, sizes: LongArray, seed: int) -> Known:
+    """Clusters of many more rows than there are scouts: trees over them where they are, joined by their roots."""
+    before: tuple[int, dict[str, float]] | None = None
+    for count in (_SPROUTS // 10, _SPROUTS):  # a tenth tells u, which grows with the rows
+        rows = choose_rows(int(sizes.sum()), count, [seed, 2])
+        joiner = Joiner(model, data, len(rows), None, seed)
+        if before is not None:
+            joiner.adopt(before[1] | {"log_u": before[1]["log_u"] + float(np.log(len(rows) / before[0]))})
+        values = joiner.values()
+        grown = crew.ask([Sprout(model.likelihood, model.prior, seed, values, part) for part in by_shard(rows, first)])
+        forest = joiner.join(grown)
+        known = joiner.clusters(forest)
+        joiner.resample(forest, 1)
+        before = len(rows), joiner.values()
+    return known
 
 
 def _first_places(init: Any, model: Mixture, scouts: Scouts, data: Any, sizes: LongArray, seed: int) -> list[Place]:
     if isinstance(init, str):
-        require(init in ("scouts", "one"), OWNER, "init", init, "be 'scouts', 'one', or labels for every shard")
+        require(init in ("scouts", "one"), OWNER, "init", init, "be 'ibhc', 'scouts', 'one', or labels for every shard")
         if init == "one":
             return [Place(1, np.zeros(rows, np.int32)) for rows in sizes]
         found = sample_here(model, data, draws=1, warmup=_WARMUP_OF_SCOUTS, chains=1, seed=seed, progress=False).labels[0, 0]
         return [Place(int(found.max()) + 1, known=scouts.pack(found))] * len(sizes)
     good = isinstance(init, Sequence) and len(init) == len(sizes)
-    require(good, OWNER, "init", init, f"be 'scouts', 'one', or a list of labels for each of the {len(sizes)} shards")
+    require(good, OWNER, "init", init, f"be 'ibhc', 'scouts', 'one', or a list of labels for each of the {len(sizes)} shards")
     parts = [np.asarray(part) for part in init]
     for shard, (part, rows) in enumerate(zip(parts, sizes, strict=True)):
         fine = part.shape == (rows,) and part.dtype.kind in "iu"

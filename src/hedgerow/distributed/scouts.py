@@ -20,11 +20,13 @@ from hedgerow.distributed.held import Fetch
 from hedgerow.mixture import Mixture
 from hedgerow.trees import guide
 
-__all__ = ["Pair", "Scouts", "by_shard", "choose_rows", "fetch_rows", "stack"]
+__all__ = ["Known", "Pair", "Scouts", "by_shard", "choose_rows", "fetch_rows", "stack"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+Known = tuple[FloatArray, LongArray, FloatArray]
+"""Clusters as shards are told of them: packed statistics, where each begins, and log sizes."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Scouts:
         laws = np.cumsum(0.5 * doubt + 0.25 * plain + 0.25 * pairs), np.cumsum(0.5 * plain + 0.5 * pairs)
         return cls(rows, bound, tree, laws, forest.cut())
 
-    def pack(self, labels: IntArray) -> tuple[FloatArray, LongArray, FloatArray]:
+    def pack(self, labels: IntArray) -> Known:
         """Statistics and log sizes of clusters of scouts."""
         ledger = _core.Ledger(self.bound)
         ledger.reset(int(labels.max()) + 1)
