@@ -100,7 +100,7 @@ def floats(raw: Raw, how: Mapping[str, Any]) -> FloatArray:
     gone = how["read"] == "truths" and how.get("rest")
     found = [read(text) if gone or not is_gap(text, among_numbers=text.lower() not in TRUE) else None for text in raw.texts]
     table: FloatArray = np.array([*(np.nan if value is None else value for value in found), 0.0 if gone else np.nan], dtype=np.float64)
-    return np.asarray(table[raw.values])
+    return np.asarray(table[raw.values] * float(how.get("scale", 1.0)))
 
 
 def _from_digits(values: FloatArray) -> FloatArray:
@@ -150,6 +150,8 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
         return _names(texts, counts, "codes in digits, as the name says", said)
     found = find_order(texts, counts.tolist())
     if found is not None and found[0] == "clock":
+        if "span" in said:
+            return "number", "spans of time, as the name says: seconds", {"read": "clock", "scale": 1e-6}
         how = {"read": "clock", "period": float(DAY)}
         return "cycle", "times of day: points on a circle", how
     if found is not None and not ({"id", "code"} & said and all(text.isdigit() for text in told)):

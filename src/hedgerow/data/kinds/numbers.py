@@ -90,6 +90,8 @@ def _parts(text: str) -> tuple[str, str, bool, str] | None:
     if after[-1] == "" and after[0] in ("-", "−"):  # 12,50-
         return found["digits"], found["power"] or "", True, "".join(before)
     units = [unit for unit in (*before, *after) if unit]
+    if len(units) == 2 and "".join(before) and "".join(after).lower() in _SCALES:
+        units = units[1:]  # $ 12 M
     if any(character.isalpha() for character in "".join(before)) and "".join(before).upper() not in _CURRENCIES:
         return None  # Room 12 is a name
     if len(units) > 1 or any(len(unit) > _LONGEST_UNIT or re.search(r"[-/:#]$|^[-/:#]", unit) for unit in units):
@@ -107,6 +109,9 @@ def find_manner(texts: Sequence[str], counts: Sequence[int]) -> tuple[Manner, li
     parts = [(found, count) for text, count in kept if (found := _parts(text)) is not None]
     if not parts:
         return None
+    total = sum(count for _, count in kept)
+    if sum(count for text, count in kept if _ABOUT.match(text)) > total / 2:
+        return None  # <=50K and >50K are two levels
     units = Counter({unit: 0 for (_, _, _, unit), _ in parts})
     for (_, _, _, unit), count in parts:
         units[unit] += count
@@ -116,7 +121,6 @@ def find_manner(texts: Sequence[str], counts: Sequence[int]) -> tuple[Manner, li
     if units[""] and unit and not scaled and units[unit] < units[""]:
         manner = Manner(manner.decimal, manner.thousands)
     others = [text for text, _ in kept if manner.read(text) is None]
-    total = sum(count for _, count in kept)
     good = sum(count for text, count in kept if manner.read(text) is not None)
     few = len(others) <= 3 and not any(character.isdigit() for text in others for character in text)
     return (manner, others) if good >= 0.8 * total and (few or good >= 0.98 * total) else None

@@ -49,6 +49,7 @@ _HINTS = {
     "day of year": "yday doy dayofyear julian",
     "degrees": "direction bearing heading azimuth winddir degrees angle dir",
     "time": "time timestamp ts date datetime epoch created updated modified at when seen start end unix",
+    "span": "duration elapsed length runtime lap split pace",
     "year": "year yr years jahr annee anno ano built",
 }
 _WORDS = {word: kind for kind, words in _HINTS.items() for word in words.split()}
