@@ -3,10 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHONS := src tests benchmarks docs tools papers examples
+# Left out of the inner loop: what needs a browser, a cluster, video or other processes, and what takes long for what it guards.
+QUICK := tests/unit tests/property tests/api/test_sampling.py tests/api/test_bad_input.py tests/api/test_estimators.py \
+  --ignore-glob='*/test_video_*' --ignore=tests/unit/test_leaks.py --ignore=tests/property/test_fuzz_loaders.py
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -name 'CMakeLists.txt') CMakeLists.txt
 
+comma := ,
+# core_tests: build the C++ tests with sanitizers $(1) in build/$(2).
+core_tests = $(BIN)/cmake -S . -B build/$(2) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+  -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=$(1) > /dev/null && $(BIN)/cmake --build build/$(2) > /dev/null
 
-.PHONY: demo test test-core test-slow calibrate fuzz lint format bench docs golden stubs clean
+.PHONY: demo test quick test-core test-threads test-slow calibrate fuzz mutants lint format hooks bench docs golden stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
@@ -14,11 +21,17 @@ demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, writ
 test: $(VENV)/.ready-test lint test-core  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
+quick: $(VENV)/.ready-test  ## the inner loop: unit and property tests and a sample of the exam, in less than two minutes
+	$(BIN)/ruff check --quiet $(PYTHONS)
+	$(BIN)/python -m pytest -q -n 2 -m "not slow" $(QUICK)
+
 test-core: $(VENV)/.ready-test  ## the C++ tests on every instruction set, under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(BIN)/cmake -S . -B build/core-tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
-	  -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=ON > /dev/null
-	$(BIN)/cmake --build build/core-tests > /dev/null
+	$(call core_tests,address$(comma)undefined,core-tests)
 	CTEST_OUTPUT_ON_FAILURE=1 $(BIN)/cmake --build build/core-tests --target test
+
+test-threads: $(VENV)/.ready-test  ## the C++ tests with threads under ThreadSanitizer
+	$(call core_tests,thread,core-threads)
+	build/core-threads/core/hedgerow_tests -tc="chains in threads are those of one thread"
 
 test-slow: $(VENV)/.ready-test  ## the long statistical checks
 	$(BIN)/python -m pytest -q -m slow
@@ -30,6 +43,10 @@ MINUTES ?= 10
 fuzz: $(VENV)/.ready-test  ## hostile files and lines for every reader, MINUTES for each
 	$(BIN)/python tools/fuzz --minutes $(MINUTES)
 
+JOBS ?= 2
+mutants: $(VENV)/.ready-test  ## plant errors one at a time and see that the tests notice; hours, goes on where it was stopped
+	$(BIN)/python -m tools.mutants --jobs $(JOBS)
+
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check $(PYTHONS)
 	$(BIN)/ruff format --check --quiet $(PYTHONS)
@@ -40,6 +57,9 @@ lint: $(VENV)/.ready-test
 format: $(VENV)/.ready-test  ## lay the code out as `make lint` wants it
 	$(BIN)/ruff format --quiet $(PYTHONS)
 	$(BIN)/clang-format -i $(filter-out %.txt,$(CORE))
+
+hooks: $(VENV)/.ready-test  ## have git run the quick part of `make lint` before every commit
+	$(BIN)/python -m pre_commit install
 
 bench: $(VENV)/.ready-test  ## speed as ratios within one run
 	$(BIN)/python -m benchmarks

@@ -1,7 +1,6 @@
 // The hot loops of every instruction set that this machine has, against plain code over libm.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -11,10 +10,9 @@
 #include "hedgerow/special.hpp"
 #include "larger.hpp"
 #include "simd.hpp"
+#include "testing.hpp"
 
 using namespace hedgerow;
-
-int loops_tests();
 
 namespace {
 
@@ -234,38 +232,21 @@ double softmax(const Simd& loops, Rng& rng, int k) {
 
 }  // namespace
 
-int loops_tests() {
-  int failures = 0;
+TEST_CASE("hot loops of every instruction set") {
   for (const char* name : {"baseline", "avx2", "avx512"}) {
     const Simd* loops = simd_named(name);
-    if (!loops) {
-      std::printf("skip  %s: this machine lacks it\n", name);
-      continue;
-    }
-    const auto expect = [&](double worst, const char* what) {
-      const bool ok = worst < 1e-12;
-      std::printf("%s  %s, %s (%.3g)\n", ok ? "ok  " : "FAIL", what, name, worst);
-      failures += !ok;
-    };
+    if (!loops) continue;
     Rng rng(1);
-    double gaussian = 0.0, merged = 0.0, diagonal = 0.0, poisson = 0.0, sums = 0.0, bases = 0.0, soft = 0.0;
+    const auto expect = [&](double worst, const char* what) { CHECK_MESSAGE(worst < 1e-12, what, ", ", name, ": ", worst); };
     for (const int d : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 64, 65}) {
-      gaussian = larger(gaussian, gaussian_predictive(*loops, rng, d));
-      merged = larger(merged, gaussian_merged(*loops, rng, d));
-      diagonal = larger(diagonal, diagonal_predictive(*loops, rng, d));
-      poisson = larger(poisson, poisson_predictive(*loops, rng, d));
-      sums = larger(sums, sums_of_fields(*loops, rng, d));
-      for (const int R : {1, 2, 5}) bases = larger(bases, weights_of_bases(*loops, rng, d, R));
-      soft = larger(soft, softmax(*loops, rng, d));
+      expect(gaussian_predictive(*loops, rng, d), "Gaussian predictives");
+      expect(gaussian_merged(*loops, rng, d), "determinants of merged clusters");
+      expect(diagonal_predictive(*loops, rng, d), "diagonal predictives");
+      expect(poisson_predictive(*loops, rng, d), "Poisson predictives");
+      expect(sums_of_fields(*loops, rng, d), "sums of fields");
+      for (const int R : {1, 2, 5}) expect(weights_of_bases(*loops, rng, d, R), "weights of basis measures");
+      expect(softmax(*loops, rng, d), "softmax");
     }
-    expect(gaussian, "Gaussian predictives");
-    expect(merged, "determinants of merged clusters");
-    expect(diagonal, "diagonal predictives");
-    expect(poisson, "Poisson predictives");
-    expect(sums, "sums of fields");
-    expect(bases, "weights of basis measures");
-    expect(soft, "softmax");
     expect(rising_counts(*loops, rng), "sums of rising factorials");
   }
-  return failures;
 }

@@ -2,7 +2,6 @@
 // sanitizers watch.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -20,19 +19,11 @@
 #include "hedgerow/likelihoods/gaussian_wishart.hpp"
 #include "hedgerow/likelihoods/multinomial.hpp"
 #include "hedgerow/stream.hpp"
+#include "testing.hpp"
 
 using namespace hedgerow;
 
-int states_tests();
-
 namespace {
-
-int failures = 0;
-
-void expect(bool ok, const std::string& what, double value) {
-  std::printf("%s  %s (%.3g)\n", ok ? "ok  " : "FAIL", what.c_str(), value);
-  failures += !ok;
-}
 
 std::vector<double> rows(int n, int d, std::uint64_t seed) {
   Rng rng(seed);
@@ -83,7 +74,7 @@ struct Counting final : Kernel {
   std::vector<std::string>& calls_;
 };
 
-void warm_up_ends_once() {
+TEST_CASE("a warm-up ends once, before the first draw") {
   const std::vector<double> x = rows(5, 1, 1);
   for (int warmup : {0, 2}) {
     std::vector<std::string> calls, wanted;
@@ -98,14 +89,14 @@ void warm_up_ends_once() {
     if (warmup == 0) c.end_warm_up();
     for (int i = 0; i < 2; ++i) c.step();
     wanted.insert(wanted.end(), {"end", "step", "step"});
-    expect(calls == wanted, "a warm-up ends once, before the first draw", warmup);
+    CHECK_MESSAGE(calls == wanted, "a warm-up ends once, before the first draw, after ", warmup);
     bool refused = false;
     try {
       c.warm_up(0.5);
     } catch (const std::logic_error&) {
       refused = true;
     }
-    expect(refused, "and does not begin again", warmup);
+    CHECK_MESSAGE(refused, "and does not begin again, after ", warmup);
   }
 }
 
@@ -134,7 +125,7 @@ void put_back(Chain& to, const Chain& from, const Carried& carried, bool warming
   to.load(carried, warming);
 }
 
-void kernels_go_on() {
+TEST_CASE("kernels go on where they were put down") {
   const std::vector<double> x = rows(60, 2, 1);
   const std::shared_ptr<const Likelihood> likelihood = wishart(x, 2);
   for (int which = 0; which < 7; ++which) {
@@ -152,7 +143,7 @@ void kernels_go_on() {
       for (Chain* c : {&first, &second}) c->step();
       same = same && first.state.partition.labels() == second.state.partition.labels() && first.log_joint() == second.log_joint();
     }
-    expect(same, "kernel " + std::to_string(which) + " goes on where it was put down in its warm-up", which);
+    CHECK_MESSAGE(same, "kernel ", which, " goes on where it was put down in its warm-up");
 
     Chain first = chain(likelihood, which), second = chain(likelihood, which);
     for (int i = 0; i < 12; ++i) first.warm_up(i / 12.0);
@@ -166,7 +157,7 @@ void kernels_go_on() {
       second.step();
       same = same && first.state.partition.labels() == second.state.partition.labels() && first.log_joint() == second.log_joint();
     }
-    expect(same, "kernel " + std::to_string(which) + " goes on where it was put down", static_cast<double>(carried.whole.size()));
+    CHECK_MESSAGE(same, "kernel ", which, " goes on where it was put down");
 
     // Numbers changed or cut off: an exception, or a kernel that still runs.
     Rng rng(which);
@@ -190,12 +181,12 @@ void kernels_go_on() {
         ++refused;
       }
     }
-    if (trials) expect(refused > 0, "numbers that kernel " + std::to_string(which) + " did not write are refused or harmless", refused);
+    if (trials) CHECK_MESSAGE(refused > 0, "numbers that kernel ", which, " did not write are refused or harmless: ", refused);
   }
 }
 
 // Rows of one blob tossed into two clusters: each such partition is far less likely than one cluster, all of them together are not.
-void mass_counts_partitions() {
+TEST_CASE("the mass of a mode counts partitions") {
   Rng rng(3);
   std::vector<double> x(2 * 1000);
   for (double& v : x) v = rng.normal();
@@ -206,9 +197,9 @@ void mass_counts_partitions() {
   two.state.partition.assign(tossed);
   Gibbs gibbs;
   const double height = one.log_joint() - two.log_joint(), mass = gibbs.log_mass(one.state) - gibbs.log_mass(two.state);
-  expect(height > 600.0, "a blob in two is far below it in one", height);
+  CHECK_MESSAGE(height > 600.0, "a blob in two is far below it in one: ", height);
   // A second cluster costs what its five numbers do, about 5/2 log 1000 = 17 nats, give or take a few for the toss.
-  expect(std::abs(mass) < 30.0, "and has about as much mass", mass);
+  CHECK_MESSAGE(std::abs(mass) < 30.0, "and has about as much mass: ", mass);
 }
 
 // ---- streams
@@ -262,8 +253,8 @@ void streams_go_on(bool gaussian) {
     two.add(*batch, {});
     same = same && labels_of(*one.stream) == labels_of(two) && one.stream->events().size() == two.events().size();
   }
-  expect(same && one.stream->forest().log_joint() == two.forest().log_joint(), "a stream goes on where it was put down",
-         one.stream->forest().roots());
+  CHECK_MESSAGE(same, "a stream goes on where it was put down");
+  CHECK(one.stream->forest().log_joint() == two.forest().log_joint());
 }
 
 // One number of one array changed, an array cut or made longer: refused, or a stream that can be used.
@@ -311,8 +302,8 @@ void hostile_streams(int max_nodes, int batches) {
       ++refused;
     }
   }
-  expect(refused > 100, "states of streams that nobody wrote are refused or harmless, refused", refused);
-  expect(used > 0, "used", used);
+  CHECK_MESSAGE(refused > 100, "states of streams that nobody wrote are refused or harmless: ", refused);
+  CHECK_MESSAGE(used > 0, "used: ", used);
 }
 
 std::shared_ptr<Likelihood> words(int n, std::uint64_t seed) {
@@ -335,7 +326,7 @@ std::shared_ptr<Likelihood> words(int n, std::uint64_t seed) {
 }
 
 // Counts that the rows below a node do not add up to: taking one of them out again would look up a word that is not there.
-void hostile_counts() {
+TEST_CASE("counts that rows do not add up to") {
   Stream one(words(60, 1), sampled_prior(), std::vector<int>{}, StreamOptions{}, 3);
   const StreamState state = one.state();
   int refused = 0;
@@ -352,24 +343,22 @@ void hostile_counts() {
       ++refused;
     }
   }
-  expect(refused == nodes - Forest::kScratch - static_cast<int>(state.free_nodes.size()),
-         "counts that rows do not add up to are refused", refused);
+  CHECK_MESSAGE(refused == nodes - Forest::kScratch - static_cast<int>(state.free_nodes.size()),
+                "counts that rows do not add up to are refused: ", refused);
   Stream two(words(60, 1), sampled_prior(), StreamOptions{}, state);
   one.add(*words(40, 10), {});
   two.add(*words(40, 10), {});
-  expect(labels_of(one) == labels_of(two), "a stream of counts goes on where it was put down", one.forest().roots());
+  CHECK_MESSAGE(labels_of(one) == labels_of(two), "a stream of counts goes on where it was put down");
+}
+
+TEST_CASE("streams go on where they were put down") {
+  streams_go_on(true);
+  streams_go_on(false);
+}
+
+TEST_CASE("states of streams that nobody wrote") {
+  hostile_streams(0, 3);
+  hostile_streams(1000, 30);
 }
 
 }  // namespace
-
-int states_tests() {
-  warm_up_ends_once();
-  kernels_go_on();
-  mass_counts_partitions();
-  streams_go_on(true);
-  streams_go_on(false);
-  hostile_streams(0, 3);
-  hostile_streams(1000, 30);
-  hostile_counts();
-  return failures;
-}

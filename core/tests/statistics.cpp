@@ -1,6 +1,5 @@
 // Every door of Statistics says the same: batched and single predictives, differences of marginals, merges, copies, files.
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,14 +8,15 @@
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/likelihoods/categorical.hpp"
 #include "hedgerow/likelihoods/gaussian_diagonal.hpp"
+#include "hedgerow/likelihoods/gaussian_wishart.hpp"
+#include "hedgerow/likelihoods/multinomial.hpp"
 #include "hedgerow/likelihoods/poisson.hpp"
 #include "hedgerow/likelihoods/product.hpp"
 #include "hedgerow/special.hpp"
 #include "larger.hpp"
+#include "testing.hpp"
 
 using namespace hedgerow;
-
-int statistics_tests();
 
 namespace {
 
@@ -187,7 +187,28 @@ std::vector<Case> cases(int n, Rng& rng) {
   const Make no_longer_even = [=](int first, int m) {
     return std::make_shared<GaussianDiagonal>(at(holed, first), m, d, mean.data(), half.data(), half.data(), b.data());
   };
-  return {{"Categorical", plain},     {"Categorical with gaps", holes},
+  // Rows of small counts, as one sparse row after another.
+  const Make words = [=](int first, int m) {
+    std::vector<std::int64_t> start{0};
+    std::vector<std::int32_t> column;
+    std::vector<double> count;
+    for (int i = first; i < first + m; ++i) {
+      for (int j = 0; j < d; ++j)
+        if (const double c = (*small)[static_cast<std::size_t>(i) * d + j]; c > 0.0) {
+          column.push_back(j);
+          count.push_back(c);
+        }
+      start.push_back(static_cast<std::int64_t>(column.size()));
+    }
+    return std::make_shared<Multinomial>(start.data(), column.data(), count.data(), m, d, 0.5);
+  };
+  std::vector<double> psi(d * d, 0.2);
+  for (int j = 0; j < d; ++j) psi[j * d + j] = 1.0 + j;
+  const Make whole = [=](int first, int m) {
+    return std::make_shared<GaussianWishart>(at(real, first), m, d, half.data(), 0.4, d + 2.0, psi.data());
+  };
+  return {{"GaussianWishart", whole}, {"Multinomial", words},
+          {"Categorical", plain},     {"Categorical with gaps", holes},
           {"Poisson", few},           {"Poisson, large, with gaps", many, true},
           {"GaussianDiagonal", even}, {"GaussianDiagonal with gaps", no_longer_even},
           {"Product", product}};
@@ -195,23 +216,19 @@ std::vector<Case> cases(int n, Rng& rng) {
 
 }  // namespace
 
-int statistics_tests() {
-  int failures = 0;
-  const auto expect = [&failures](bool ok, const std::string& what, double value) {
-    std::printf("%s  %s (%.3g)\n", ok ? "ok  " : "FAIL", what.c_str(), value);
-    failures += !ok;
-  };
+TEST_CASE("doors of statistics") {
+  CHECK(larger(0.0, std::nan("")) == kInf);
+  CHECK(larger(kInf, 1.0, 2.0) == kInf);
   Rng rng(7);
   const int n = 60;
   for (const Case& c : cases(n, rng)) {
     auto likelihood = c.make(0, n);
     const double worst = doors(*likelihood, rng);
-    expect(worst < 1e-8, "doors of " + c.name, worst);
+    CHECK_MESSAGE(worst < 1e-8, "doors of ", c.name, ": ", worst);
     const double taken = taking(c.make, n);
-    expect(taken < 1e-8, "rows taken in by " + c.name, taken);
+    CHECK_MESSAGE(taken < 1e-8, "rows taken in by ", c.name, ": ", taken);
     if (c.heavy) continue;
     const double score = atoms(*likelihood, rng);
-    expect(score < 5.0, "atoms of " + c.name, score);
+    CHECK_MESSAGE(score < 5.0, "atoms of ", c.name, ": ", score);
   }
-  return failures;
 }

@@ -235,7 +235,7 @@ def test_memory_stays_flat(tmp_path) -> None:
 
 def fail_after(count: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A disk that is full after so many files."""
-    real = files_module.write_container
+    real = files_module.write_container  # type: ignore[attr-defined]
     left = [count]
 
     def write(path: Path, *rest: Any) -> None:
@@ -283,14 +283,14 @@ def test_a_really_full_disk(model, X, tmp_path) -> None:
 
 
 def test_a_run_too_large_for_the_disk_is_refused_at_once(model, X, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(checkpoint_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 2**20))
+    monkeypatch.setattr(checkpoint_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 2**20))  # type: ignore[attr-defined]
     with pytest.raises(hr.ParameterError, match=r"need at least 124\.0 MiB and the disk of the checkpoint has 1\.0 MiB free"):
         sample(model, X, checkpoint=tmp_path / "run", draws=10**6, chains=2)
 
 
 def test_a_run_is_not_made_longer_than_the_disk_allows(model, X, tmp_path, monkeypatch) -> None:
     whole = sample(model, X, draws=4, warmup=2, chains=2, seed=0, checkpoint=tmp_path)
-    monkeypatch.setattr(checkpoint_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 100))
+    monkeypatch.setattr(checkpoint_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, 100))  # type: ignore[attr-defined]
     with pytest.raises(hr.ParameterError, match=r"resume\(draws=9, chains=2\): the labels of .* rows need"):
         resume(tmp_path, draws=9)
     with pytest.raises(hr.ParameterError, match="draws must be at most"):

@@ -83,5 +83,5 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 def test_documents_build_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", tmp_path / "trees"]
-    done = subprocess.run([*command, ROOT / "docs", tmp_path / "html"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, ROOT / "docs", tmp_path / "html"], capture_output=True, text=True, check=False)  # type: ignore[list-item]
     assert done.returncode == 0, done.stderr

@@ -102,7 +102,7 @@ def test_same_random_state_same_labels(iris, fitted):
 def test_own_parts_are_used_as_they_are(iris):
     likelihood = GaussianDiagonal(mean=0.0, r=0.3, a=4.0, b=1.0)
     found = HedgerowClusterer(prior=NGG(1.0, 0.2, 1.0), likelihood=likelihood, kernel=Gibbs(), loss="binder", **QUICK).fit(iris.X)
-    assert found.model_.likelihood.r.tolist() == [0.3] * 4
+    assert found.model_.likelihood.r.tolist() == [0.3] * 4  # type: ignore[attr-defined]
     assert found.model_.prior == NGG(1.0, 0.2, 1.0)
     assert found.posterior_.run["kernel"] == repr(Gibbs())
     assert found.get_params()["likelihood"] is likelihood
@@ -125,8 +125,8 @@ def test_units_do_not_matter(iris):
     base = default_likelihood(iris.X, "test")
     scaled = default_likelihood(iris.X * [1e-3, 1, 100, 1e4] + 7, "test")
     scale = np.outer([1e-3, 1, 100, 1e4], [1e-3, 1, 100, 1e4])
-    np.testing.assert_allclose(scaled.psi, base.psi * scale, rtol=1e-6)
-    assert scaled.nu == base.nu
+    np.testing.assert_allclose(scaled.psi, base.psi * scale, rtol=1e-6)  # type: ignore[attr-defined]
+    assert scaled.nu == base.nu  # type: ignore[attr-defined]
 
 
 def test_default_beats_the_rule_of_the_paper_on_wine():
@@ -338,7 +338,7 @@ def test_threads_share_an_incremental_estimator():
     """Some feed it while others ask: all take turns, and nothing is lost."""
     X = next(batches(1))
     online = IncrementalBHC(random_state=0).fit(X)
-    wrong = []
+    wrong = []  # type: ignore[var-annotated]
 
     def feed():
         for _ in range(5):

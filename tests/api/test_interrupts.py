@@ -68,7 +68,7 @@ def test_a_builder_goes_back_after_a_pass_that_was_cut_short():
     builder.keep()
     thread = interrupt_after(0.2)
     with pytest.raises(KeyboardInterrupt):
-        deque((builder.revise() for _ in range(1000)), maxlen=0)
+        deque((builder.revise() for _ in range(1000)), maxlen=0)  # type: ignore[func-returns-value]
     thread.join()
     builder.go_back()
     assert builder.log_joint() == pytest.approx(before)

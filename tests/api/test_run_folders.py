@@ -177,7 +177,7 @@ def test_folders_that_are_none(model, X, tmp_path) -> None:
 
 
 def test_a_second_writer_is_refused(model, X, tmp_path) -> None:
-    refused = []
+    refused = []  # type: ignore[var-annotated]
 
     def try_too(update: Any) -> None:
         if not refused:

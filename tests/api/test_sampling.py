@@ -186,7 +186,7 @@ def test_a_model_is_needed(X) -> None:
 
 
 def test_a_run_too_large_for_memory_is_refused_at_once(model, X, monkeypatch) -> None:
-    monkeypatch.setattr(recorder_module.os, "sysconf", lambda name: 1024)  # a machine of one megabyte
+    monkeypatch.setattr(recorder_module.os, "sysconf", lambda name: 1024)  # type: ignore[attr-defined]  # a machine of one megabyte
     with pytest.raises(hr.ParameterError, match=r"the labels of 130 rows need 1,015\.6 KiB and .* 1\.0 MiB\. Ask for fewer draws"):
         draw(model, X, draws=1000)
 
@@ -299,7 +299,7 @@ def test_progress_without_rich(model, X, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.progress", None)  # an import of it fails
     with pytest.raises(hr.MissingExtraError, match=r"pip install 'hedgerow\[progress\]'"):
         draw(model, X, progress=True)
-    monkeypatch.setattr(progress_module.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress_module.sys.stderr, "isatty", lambda: True, raising=False)  # type: ignore[attr-defined]
     assert draw(model, X).draws == 12  # not asked for: not missed
 
 

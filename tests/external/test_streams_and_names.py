@@ -42,7 +42,7 @@ def call(folder: Path, arguments: list, more: dict[str, str] | None = None, **st
     done = subprocess.run([*START, *arguments], cwd=folder, env=environment, timeout=120, **streams)
     err = (done.stderr or b"").decode(errors="replace")
     assert "Traceback" not in err
-    return done.returncode, done.stdout or b"", err
+    return done.returncode, done.stdout or b"", err  # type: ignore[return-value]
 
 
 def test_a_folder_whose_name_is_not_utf_8(place) -> None:

@@ -43,7 +43,7 @@ def prior_of(kind: type[Prior]) -> st.SearchStrategy[Prior]:
         except hr.ParameterError:  # some measures have no σ = 0
             return None
 
-    return st.fixed_dictionaries(chosen).map(made).filter(lambda prior: prior is not None)
+    return st.fixed_dictionaries(chosen).map(made).filter(lambda prior: prior is not None)  # type: ignore[return-value]
 
 
 priors = st.one_of(*(prior_of(kind) for kind in PRIORS if not kind.grouped))

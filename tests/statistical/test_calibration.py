@@ -35,7 +35,7 @@ NGG, GAUSS = PRIORS["NGG"], LIKELIHOODS["GaussianDiagonal"]
 
 
 def tell(report: SbcReport, capsys: Any) -> None:
-    closest = min(report.report.findings, key=lambda finding: finding.p_value)
+    closest = min(report.report.findings, key=lambda finding: finding.p_value)  # type: ignore[return-value]
     with capsys.disabled():
         tests = len(report.report.findings)
         found = f"{tests} tests, smallest p {closest.p_value:.2g} ({closest.what})"

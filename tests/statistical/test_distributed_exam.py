@@ -153,7 +153,7 @@ def test_a_planted_error_is_caught() -> None:
                 found = original(chain, *parts)
                 return found._replace(log_q=0.0 * found.log_q)
 
-            Coordinator._scan = scan  # type: ignore[method-assign]
+            Coordinator._scan = scan  # type: ignore[assignment, method-assign]
             try:
                 return super().run(*args, **kwargs)
             finally:

@@ -139,7 +139,7 @@ def test_log_joint_is_the_reference() -> None:
     xi = np.array([0.8, 1.7, 1.1])
     model = hr.Mixture(hr.MixedNRM(hr.NGG(0.9, 0.3, 0.5), q=q), FAMILY)
     labels = PARTITIONS[20]
-    expected = log_prior(model.prior.base, q, times, xi)[20] + LOG_LIKELIHOOD[20]
+    expected = log_prior(model.prior.base, q, times, xi)[20] + LOG_LIKELIHOOD[20]  # type: ignore[attr-defined]
     assert model.log_joint(X, labels, u=xi, times=times) == pytest.approx(expected)
     chain = Chain(model, X, hr.Gibbs(), labels=labels, seed=0, start={"u": xi}, times=times)
     assert chain.log_joint() == pytest.approx(expected)
@@ -153,6 +153,6 @@ def test_bases_of_little_weight_are_counted() -> None:
         log_q = -step * np.add.outer([0.0, 0.1, 0.3], np.arange(8))
         q = np.exp(log_q)
         model = hr.Mixture(hr.MixedNRM(hr.NGG(0.9, 0.3, 0.5), q=q), FAMILY)
-        expected = log_prior(model.prior.base, q, times, xi) + LOG_LIKELIHOOD
+        expected = log_prior(model.prior.base, q, times, xi) + LOG_LIKELIHOOD  # type: ignore[attr-defined]
         found = [model.log_joint(X, labels, u=xi, times=times) for labels in PARTITIONS]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())

@@ -132,7 +132,7 @@ def test_as_counts_reads_every_sparse_format(kind: str, dtype: type) -> None:
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("dtype", [np.float64, np.uint8])
 def test_as_counts_sums_duplicates_drops_zeros_and_leaves_its_input_alone(dtype: type, kind: str) -> None:
-    data, rows, columns = np.array([200, 100, 0, 3], dtype=dtype), [0, 0, 0, 1], [2, 2, 0, 1]
+    data, rows, columns = np.array([200, 100, 0, 3], dtype=dtype), [0, 0, 0, 1], [2, 2, 0, 1]  # type: ignore[var-annotated]
     X: Any = {
         "csr": lambda: sparse.csr_array((data, columns, [0, 3, 4]), shape=(2, 3)),
         "csc": lambda: sparse.csc_array((data[[2, 3, 0, 1]], [0, 1, 0, 0], [0, 1, 2, 4]), shape=(2, 3)),

@@ -313,7 +313,7 @@ class TestDrawing:
         import matplotlib.pyplot as plt
 
         given = plt.figure().add_subplot()
-        names = [f"leaf {i}" for i in range(np.sum(np.asarray(forest["left"]) < 0))]
+        names = [f"leaf {i}" for i in range(np.sum(np.asarray(forest["left"]) < 0))]  # type: ignore[call-overload]
         ax = plots.dendrogram(**forest, names=names, ax=given)
         assert ax is given
         self.render(ax)

@@ -220,8 +220,8 @@ def test_new_data() -> None:
     np.testing.assert_array_equal(post.log_density(new), found)
     new.loc[0, "sex"] = "x"
     for unseen in ("missing", "refuse"):
-        parts = tuple((c, dataclasses.replace(p, unseen=unseen) if c == ("sex",) else p) for c, p in fitted.likelihood.parts)
-        product = Product(parts, fitted.likelihood.columns)
+        parts = tuple((c, dataclasses.replace(p, unseen=unseen) if c == ("sex",) else p) for c, p in fitted.likelihood.parts)  # type: ignore[attr-defined]
+        product = Product(parts, fitted.likelihood.columns)  # type: ignore[attr-defined]
         if unseen == "missing":
             assert np.isnan(product.check(new)[0, 1])
             continue

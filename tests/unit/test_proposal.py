@@ -119,7 +119,7 @@ def test_one_kind_of_column_needs_no_product() -> None:
 def test_columns_of_an_array_by_position() -> None:
     X = np.column_stack([RNG.normal(size=N), np.full(N, 2.0), RNG.integers(0, 2, N)])
     proposal = likelihood_for(X)
-    assert [(columns, type(part)) for columns, part in proposal.likelihood.parts] == [
+    assert [(columns, type(part)) for columns, part in proposal.likelihood.parts] == [  # type: ignore[attr-defined]
         ((0,), GaussianWishart),
         ((2,), Bernoulli),
     ]

@@ -137,7 +137,7 @@ DATA, INDICES, INDPTR = np.ones(3), np.array([0, 1, 2]), np.array([0, 2, 3])
 )
 def test_sparse_parts_that_do_not_fit(parts, shape) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        read_csr(*parts, shape)
+        read_csr(*parts, shape)  # type: ignore[call-arg]
 
 
 def test_sparse_parts_that_fit() -> None:

@@ -133,7 +133,7 @@ def test_table_agrees_with_the_labels(found, clip, tmp_path):
             assert (table["row"][k], table["column"][k]) == pytest.approx((rows.mean(), columns.mean()))
     found.write_table(tmp_path / "segments.csv", 3)
     with open(tmp_path / "segments.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))  # type: ignore[assignment]
     assert len(rows) == 3
     assert int(rows[2]["voxels"]) == found.table(3)["voxels"][2]
 

@@ -123,7 +123,7 @@ def test_large_frames_are_reduced_and_say_so():
 
 def test_callbacks_hear_of_every_chunk_and_the_time_left():
     clip, _ = scene(25)
-    heard = []
+    heard = []  # type: ignore[var-annotated]
     segment(clip, supervoxels=COARSE, progress=False, callbacks=[heard.append])
     assert [update.frames for update in heard] == [10, 20, 25]
     assert heard[-1].seconds_left == 0

@@ -1,0 +1,133 @@
+"""Errors planted one at a time: build, run the tests that should notice, then all others; say which lived.
+
+    python -m tools.mutants --jobs 2            every error that has no verdict yet
+    python -m tools.mutants NAME [NAME ...]     these, again
+    python -m tools.mutants --check             only whether every snippet still stands where it should
+
+Verdicts are kept in build/mutants/verdicts.json, so that a run that was stopped goes on. An error that lives must be explained
+in its `lives`; one that lives without is a test to be written, and the command fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any
+
+from .copies import ROOT, Copy
+from .mutant import Mutant, StaleError, read_mutants
+
+HOME = ROOT / "build" / "mutants"
+VERDICTS = HOME / "verdicts.json"
+REST = "-m 'not slow' -n 2 tests"
+ALL = read_mutants()
+
+
+def main() -> int:
+    """Read the command line, judge, report."""
+    parser = argparse.ArgumentParser(prog="tools.mutants", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="only these, even if they have a verdict")
+    parser.add_argument("--jobs", type=int, default=1, help="copies of the code to work in at the same time")
+    parser.add_argument("--check", action="store_true", help="only see that every snippet stands exactly once")
+    parser.add_argument("--first", action="store_true", help="only the tests named with each error, not the whole suite after them")
+    options = parser.parse_args()
+    unknown = set(options.names) - {m.name for m in ALL}
+    if unknown or len({m.name for m in ALL}) < len(ALL):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}" if unknown else "two errors have one name")
+    stale = [m.name for m in ALL if not m.stands(ROOT)]
+    for name in stale:
+        print(f"stale     {name}: its snippet does not stand exactly once where it should")
+    if options.check:
+        print(f"{len(ALL) - len(stale)} of {len(ALL)} snippets stand where they should")
+        return bool(stale)
+    HOME.mkdir(parents=True, exist_ok=True)
+    verdicts: dict[str, dict[str, Any]] = json.loads(VERDICTS.read_text()) if VERDICTS.exists() else {}
+    wanted = [m for m in ALL if m.name in options.names] if options.names else [m for m in ALL if m.key not in verdicts]
+    judge_all([m for m in wanted if m.name not in stale], verdicts, options.jobs, options.first)
+    return report(verdicts) or bool(stale)
+
+
+def judge_all(wanted: list[Mutant], verdicts: dict[str, dict[str, Any]], jobs: int, first: bool) -> None:
+    """Judge in as many copies as asked for; the verdicts are written after each."""
+    if not wanted:
+        return
+    copies: SimpleQueue[Copy] = SimpleQueue()
+    for i in range(min(jobs, len(wanted))):
+        copy = Copy(HOME / f"copy-{i}")
+        built, out = copy.build()
+        if not built:
+            sys.exit(f"the code as it is does not build:\n{out}")
+        copies.put(copy)
+    lock = threading.Lock()
+    sound: dict[str, bool] = {}
+
+    def judge(mutant: Mutant) -> None:
+        copy = copies.get()
+        try:
+            with lock:
+                new = [tests for tests in mutant.tests if tests not in sound]
+            for tests in new:  # a test that fails on the right code kills nothing
+                passed, out = copy.passes(tests)
+                sound[tests] = passed
+                if not passed:
+                    print(f"unsound   {tests} fails on the code as it is:\n{out[-1500:]}", flush=True)
+            begun = time.monotonic()
+            verdict = try_out(mutant, copy, [tests for tests in mutant.tests if sound[tests]], first)
+            verdict["seconds"] = round(time.monotonic() - begun)
+        finally:
+            copies.put(copy)
+        with lock:
+            verdicts[mutant.key] = verdict
+            VERDICTS.write_text(json.dumps(verdicts, indent=1))
+            print(f"{verdict['verdict']:9} {mutant.name}: {verdict['by']} ({verdict['seconds']} s)", flush=True)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(judge, wanted))
+
+
+def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[str, Any]:
+    """Plant, build, run, and put the right text back."""
+    verdict: dict[str, Any] = {"name": mutant.name, "verdict": "lives", "by": ""}
+    try:
+        right = mutant.plant(copy.root)
+    except StaleError as error:
+        return verdict | {"verdict": "stale", "by": str(error)}
+    try:
+        if mutant.compiled and not copy.build()[0]:
+            return verdict | {"verdict": "refused", "by": "the compiler"}
+        for chosen in tests if first else [*tests, REST]:
+            passed, out = copy.passes(chosen)
+            if not passed:
+                failed = [line for line in out.splitlines() if line.startswith(("FAILED", "FAIL ", "ERROR"))]
+                return verdict | {"verdict": "killed", "by": (failed or [chosen])[0][:160]}
+        return verdict
+    finally:
+        (copy.root / mutant.file).write_text(right, encoding="utf-8")
+        if mutant.compiled:
+            copy.build()
+
+
+def report(verdicts: dict[str, dict[str, Any]]) -> int:
+    """Say how many were killed; 1 when one lives without a reason."""
+    judged = [(m, verdicts[m.key]) for m in ALL if m.key in verdicts]
+    killed = [m for m, v in judged if v["verdict"] == "killed"]
+    living = [m for m, v in judged if v["verdict"] == "lives"]
+    others = [(m, v) for m, v in judged if v["verdict"] not in ("killed", "lives")]
+    for m in living:
+        print(f"lives     {m.name} ({m.file}): {m.lives or 'NO TEST NOTICES'}")
+    for m, v in others:
+        print(f"{v['verdict']:9} {m.name}: {v['by']}")
+    share = len(killed) / max(1, len(killed) + len(living))
+    print(
+        f"{len(killed)} of {len(killed) + len(living)} planted errors killed ({share:.0%}); {len(ALL) - len(judged)} without a verdict"
+    )
+    return int(any(not m.lives for m in living) or bool(others))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
