@@ -102,7 +102,7 @@ def test_a_run_that_warmed_up_again_is_resumed_to_the_same_draws(tmp_path):
     whole = stubborn(kernel)
     assert whole.run["warmup"] > FIRST_WARMUP
     for when in (3, 8, 20):
-        seen = []
+        seen = []  # type: ignore[var-annotated]
         folder = tmp_path / str(when)
 
         def stop(update, seen=seen, when=when):

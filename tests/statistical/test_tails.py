@@ -187,7 +187,7 @@ def test_the_reference_moves_over_wide_slices() -> None:
     density = lambda v: float(law_of.u_log_density(v, 3, 1, 0.01, 0.01, 1.0))  # noqa: E731
     v, draws = 0.0, []
     for _ in range(2000):
-        v = gibbs.slice_step(density, v, rng)
+        v = gibbs.slice_step(density, v, rng)  # type: ignore[attr-defined]
         draws.append(v)
     grid = np.linspace(-30, 900, 20000)
     p = np.exp([density(x) for x in grid])
