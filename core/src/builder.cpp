@@ -135,7 +135,7 @@ void TreeBuilder::put_in(const std::vector<int>& order, InsertOptions options, b
     if (i < kFew) {
       rows.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     } else {
-      forest_.movers(order.data(), i + 1, rows);
+      forest_.movers(std::span(order).first(i + 1), rows);
     }
     for (int row : rows) {
       patience.pause();
@@ -170,7 +170,7 @@ void TreeBuilder::revise(std::vector<int> order, InsertOptions options, bool tho
   Inserter inserter(forest_, options);
   inserter.number_roots();
   std::vector<int> movers;
-  if (!thorough) forest_.movers(order.data(), order.size(), movers);
+  if (!thorough) forest_.movers(order, movers);
   Patience patience(kBreath);
   for (int row : thorough ? order : movers) {
     patience.pause();

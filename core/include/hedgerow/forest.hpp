@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "hedgerow/aligned.hpp"
@@ -125,7 +126,7 @@ class Forest {
   // Whether a row would go back to the root it is in if it were taken out.
   bool stays(int row);
   // Of these rows, all of which are in the forest, those that would not.
-  void movers(const int* rows, std::size_t count, std::vector<int>& out);
+  void movers(std::span<const int> rows, std::vector<int>& out);
   // log p(X_root ∪ X_x) of roots 0..k-1 (the entry of x itself, if it is a root, is meaningless); out padded to 8.
   void joint_front(Ref x, int k, double* out);
 
@@ -203,7 +204,6 @@ class Forest {
   void reserve_roots(int k);
   bool stamped(Ref a) const { return stamp_of(a) == stamp_; }
   unsigned stamp_of(Ref a) const { return a >= 0 ? inner_stamp_[a] : leaf_stamp_[~a]; }
-  bool refresh_below(int c, bool everything);
   double weight_of(int c) const;
   template <class Visit>
   void walk(Ref a, const Visit& visit) const;
@@ -234,5 +234,17 @@ class Forest {
   std::vector<int> touched_roots_, touched_rows_;
   std::int64_t evaluations_ = 0;
 };
+
+template <class Visit>
+void Forest::walk(Ref a, const Visit& visit) const {
+  std::vector<Ref> stack{a};
+  while (!stack.empty()) {
+    const Ref v = stack.back();
+    stack.pop_back();
+    if (!visit(v) || !splittable(v)) continue;
+    stack.push_back(inner_[v].right);
+    stack.push_back(inner_[v].left);
+  }
+}
 
 }  // namespace hedgerow

@@ -45,9 +45,6 @@ inline double log_sum(const double* x, int n) {
   return hi + std::log(sum);
 }
 
-// log(1 - e^x) for x <= 0.
-inline double log1m_exp(double x) { return x > -0.6931 ? std::log(-std::expm1(x)) : std::log1p(-std::exp(x)); }
-
 // One univariate slice-sampling update: the interval is doubled until both its ends lie outside the slice, then shrunk; a proposal
 // counts only if doubling from it could have found the same interval (Neal 2003, figures 4 to 6). Slices of any width cost a few
 // dozen evaluations, where steps of fixed length, and with them any limit on their number, would not do.
