@@ -106,12 +106,13 @@ def costs(model: hr.Mixture, path: Path, labels: np.ndarray) -> None:
     ledger.fold(packed["numbers"], packed["start"], np.arange(k, dtype=np.int32))
     measure = _core.Measure(model.prior.to_core(), len(X))
     measure.update(packed["count"], 1, True, False)
+    log_weight, log_alone = measure.log_weights(packed["count"], 1)
     weights = {
         "anchor": shard.anchors(k, len(X), 1),
         "sizes": packed["count"],
-        "log_weight": measure.log_weights(packed["count"], 1),
+        "log_weight": log_weight,
         "atoms": ledger.draw_atoms(1),
-        "log_alone": float(measure.log_kappa(np.ones(1, np.int64))[0]),
+        "log_alone": log_alone,
         "iteration": 1,
     }
     size = int(np.argmax(packed["count"]))

@@ -190,9 +190,9 @@ void bind_measure(nb::module_& m) {
             Rng rng(seed);
             std::vector<double> out;
             for (int size : sizes_of(sizes)) out.push_back(rng.log_gamma_variate(size - self.sigma()) + self.join_shift(0));
-            return to_array(out);
+            return nb::make_tuple(to_array(out), self.log_new(0));
           },
-          nb::arg("sizes"), nb::arg("seed"), "Draws of the log weights of occupied atoms given u.")
+          nb::arg("sizes"), nb::arg("seed"), "Draws of the log weights of occupied atoms given u, and the log weight of a new cluster.")
       .def(
           "update",
           [](Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed, bool u, bool hyper) {

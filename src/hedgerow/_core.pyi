@@ -48,9 +48,6 @@ class Prior:
     def __init__(self, kind: str, alpha: float, sigma: float, tau: float, theta: float, alpha_law: tuple[float, float] | None = None, sigma_law: tuple[float, float] | None = None, tau_law: tuple[float, float] | None = None, theta_law: tuple[float, float] | None = None, q: NDArray[numpy.float64] | None = None) -> None: ...
 
     @property
-    def u_integrated(self) -> bool: ...
-
-    @property
     def groups(self) -> int: ...
 
     @property
@@ -293,8 +290,10 @@ class Measure:
 
     def log_front(self) -> float: ...
 
-    def log_weights(self, sizes: NDArray[numpy.int64], seed: int) -> NDArray[numpy.float64]:
-        """Draws of the log weights of occupied atoms given u."""
+    def log_weights(self, sizes: NDArray[numpy.int64], seed: int) -> tuple[Any, ...]:
+        """
+        Draws of the log weights of occupied atoms given u, and the log weight of a new cluster.
+        """
 
     def update(self, sizes: NDArray[numpy.int64], seed: int, u: bool = True, hyper: bool = True) -> None: ...
 

@@ -141,12 +141,13 @@ class Coordinator:
         plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITED]), self._first)
         strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
         anchors = self.crew.ask(self._each(lambda names, _: Anchor(names, self.n_clusters, self._n, iteration)))
+        log_weight, log_alone = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
         command = {
             "anchor": np.minimum.reduce([answer["anchor"] for answer in anchors]),
             "sizes": self.sizes,
-            "log_weight": self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS)),
+            "log_weight": log_weight,
             "atoms": self._ledger.draw_atoms(self._word(iteration, _ATOMS)),
-            "log_alone": float(self.measure.log_kappa(np.ones(1, np.int64))[0]),
+            "log_alone": log_alone,
             "iteration": iteration,
             "seed": self._seed,
         }
