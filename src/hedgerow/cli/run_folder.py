@@ -2,6 +2,7 @@
 
     run.hedge      the draws, with the title, the loss and the columns of the run
     labels.csv     the cluster of every row; labels.parquet too, where asked for
+    profiles.csv   what every cluster stands out by
     report.html    the page
     checkpoint/    where `sample` streams draws to and `resume` goes on from, with the notes; may be a link to another disk
     .lock          held from before the first draw until the report is written
@@ -37,6 +38,7 @@ __all__ = ["RUN", "RUN_HELP", "Notes", "RunFolder", "make_folder", "read_every",
 
 RUN = "run.hedge"
 LABELS = "labels.csv"
+PROFILES = "profiles.csv"
 PARQUET = "labels.parquet"
 REPORT = "report.html"
 CHECKPOINT = "checkpoint"
@@ -49,6 +51,7 @@ RUN_HELP = f"a run folder, or the file {RUN} in it"
 FILES = {
     REPORT: "everything about the clusters, to open in a browser",
     LABELS: "the cluster of every row, and how sure that is",
+    PROFILES: "what every cluster stands out by",
     PARQUET: "the same for other programs",
     RUN: "the draws, for hedgerow summary, report and predict",
 }
@@ -140,7 +143,7 @@ class RunFolder:
 
     def check_links(self) -> None:
         """Refuse links in the place of files that are written, before anything is touched."""
-        refuse_links(self.path, (LOCK, RUN, LABELS, PARQUET, REPORT))
+        refuse_links(self.path, (LOCK, RUN, LABELS, PARQUET, PROFILES, REPORT))
         checkpoint = self.path / CHECKPOINT
         if checkpoint.is_symlink() and not checkpoint.is_dir():
             raise ParameterError(f"{self.path}: {CHECKPOINT} is a link and must lead to a folder. Got {os.readlink(checkpoint)}.")
@@ -163,7 +166,7 @@ class RunFolder:
         def begin(_: object) -> None:
             nonlocal ours, anew
             if anew:
-                for name in (RUN, LABELS, PARQUET, REPORT):
+                for name in (RUN, LABELS, PARQUET, PROFILES, REPORT):
                     (self.path / name).unlink(missing_ok=True)
             ours, anew = True, False
 
@@ -256,6 +259,7 @@ class RunFolder:
             write_labels(self.path / LABELS, columns, safe=notes.safe_csv)
             if notes.parquet:
                 write_parquet(self.path / PARQUET, columns)
+            post.profiles(post.point_estimate(loss).labels, rows=notes.rows).to_csv(self.path / PROFILES)
             post.report(self.path / REPORT, title=notes.title, loss=loss, rows=notes.rows)
             say()
             tell_findings(post, loss)

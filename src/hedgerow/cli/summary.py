@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.cli.output import LOSSES, add_command, answers, line_width, path_argument, say, tell_findings
 from hedgerow.cli.run_folder import RUN_HELP, RunFolder
-from hedgerow.report.sections import mean_and_spread
+from hedgerow.summaries.profiles import Profiles
 from hedgerow.summaries.table import Table
 
 __all__ = ["add"]
@@ -70,31 +70,19 @@ def run(options: argparse.Namespace) -> None:
     say()
     print(Table(table, title=table.title).text(line_width()))  # without the verdict on the chains: it has been told
     say()
-    _tell_clusters(post.cluster_table(found.labels))
+    _tell_clusters(post.profiles(found.labels))
 
 
-def _tell_clusters(table: Table) -> None:
+def _tell_clusters(found: Profiles) -> None:
     """A line for each cluster: how large and how stable it is, and the columns or words that it stands out by."""
-    names = table.parts.get("mean")
+    table = found.clusters
     say(table.title)
-    stands_out = "stands out by (mean ± sd)" if names else "telling words"
+    stands_out = "stands out by (mean ± sd)" if "mean" in table.parts else "telling words"
     room = max(4, len(str(table["size"].max())))
     say(f"cluster  {'size':>{room}}  share  stability  {stands_out}")
     for i in range(min(table.n_rows, MOST_CLUSTERS)):
-        told = str(table["top"][i])
-        columns = told.split(", ")
-        if names and all(name in names for name in columns):
-            where = map(names.index, columns)
-            told = ", ".join(_described(names[j], table["mean"][i, j], table["spread"][i, j]) for j in where)
         head = f"{table['cluster'][i]:>7}  {table['size'][i]:>{room}}  {table['share'][i]:>5.0%}  {table['stability'][i]:>9.3f}  "
-        say(head + (told or "nothing"), len(head))
+        say(head + (str(table["name"][i]) or "nothing"), len(head))
     if table.n_rows > MOST_CLUSTERS:
         rest = int(table["size"][MOST_CLUSTERS:].sum())
         say(f"and {table.n_rows - MOST_CLUSTERS:,} smaller ones with {rest:,} points together")
-
-
-def _described(name: str, mean: float, spread: float) -> str:
-    """A column of levels as a share, any other by mean and standard deviation."""
-    if "=" in name and 0.0 <= mean <= 1.0:
-        return f"{name} {mean:.0%}"
-    return f"{name} {mean_and_spread(mean, spread)}"

@@ -27,6 +27,8 @@ from hedgerow.summaries import ball, clusters, coclustering, estimate
 from hedgerow.summaries.along_time import Popularity, Trajectories
 from hedgerow.summaries.distances import Loss
 from hedgerow.summaries.partitions import as_partition
+from hedgerow.summaries.profiles import Profiles
+from hedgerow.summaries.profiles import profiles as describe
 from hedgerow.summaries.table import Table
 
 __all__ = ["MapDraw", "Posterior", "load"]
@@ -103,6 +105,34 @@ class Posterior(Draws):
         own = self._partition(partition, "cluster_table")
         data, known = shown_columns(self, names)
         return clusters.cluster_table(data, own, self.labels, names=known, top=top)
+
+    def profiles(
+        self,
+        partition: npt.ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        top: int = 3,
+    ) -> Profiles:
+        """What each cluster of `partition` (the point estimate) stands out by, in words and in the columns' own units.
+
+        Parameters
+        ----------
+        partition : (n,) labels, optional
+        names, rows : sequences of str, optional
+            Names of the columns and of the rows.
+        top : int, default 3
+            How many columns or words make the name of a cluster.
+
+        Returns
+        -------
+        Profiles
+            `.clusters` and `.columns` are tables, `.compare(a, b)` puts two clusters side by side, `.to_pandas()` and `.to_csv(path)`
+            give all of it to others.
+        """
+        own = self._partition(partition, "profiles")
+        data, known = shown_columns(self, names)
+        return describe(data, own, self.labels, names=known, rows=rows, top=top)
 
     def map_draw(self) -> MapDraw:
         """The draw of highest log joint. With hyper-parameters sampled this is a joint mode over them too."""

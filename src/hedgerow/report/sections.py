@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.numerals import mean_and_spread
 from hedgerow.report.pack import MOST_COLUMNS, MOST_POINTS, shown_columns
 from hedgerow.report.payload import DrawsPart, ReportPayload
 from hedgerow.report.wording import headline, quantity_verdict
 from hedgerow.report.words import top_words
 
-__all__ = ["Section", "escape", "mean_and_spread", "sections_of"]
+__all__ = ["Section", "escape", "sections_of"]
 
 FIRST_CLUSTERS = 30
 TABLE_COLUMNS = 6
@@ -206,17 +207,3 @@ def _spread(column: NDArray[np.float64]) -> str:
     if not len(seen):
         return "–"
     return mean_and_spread(float(seen.mean()), float(seen.std(ddof=1)) if len(seen) > 1 else math.nan)
-
-
-def mean_and_spread(mean: float, sd: float) -> str:
-    """Mean ± sd, the mean with as many decimals as the sd deserves, and a true minus sign; no ± where there is no sd."""
-    size = max(abs(mean), sd)
-    offset = sd * 1e3 < abs(mean) and size < 1e15  # far from zero for its spread: the digits before it say nothing
-    if not sd > 0:
-        text = f"{mean:.12g}" + (" ± 0" if sd == 0 else "")
-    elif size < 1e-3 or (size >= 1e6 and not offset):
-        text = f"{mean:.3g} ± {sd:.2g}"
-    else:
-        decimals = min(max(1 - math.floor(math.log10(sd)), 0), 6)
-        text = f"{round(mean, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"  # + 0.0: no minus zero
-    return text.replace("-", "−")

@@ -13,6 +13,7 @@ from hedgerow.summaries.diagnostics import ess_bulk, ess_mean, ess_tail, hdi, mc
 from hedgerow.summaries.distances import Loss, ari, binder, distance, omari, vi
 from hedgerow.summaries.estimate import PointEstimate, point_estimate
 from hedgerow.summaries.partitions import canonical, is_canonical
+from hedgerow.summaries.profiles import Profiles, profiles
 from hedgerow.summaries.table import Table
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Loss",
     "PointEstimate",
     "Popularity",
+    "Profiles",
     "Table",
     "Trajectories",
     "Uncertainty",
@@ -39,6 +41,7 @@ __all__ = [
     "omari",
     "point_estimate",
     "popularity",
+    "profiles",
     "rhat",
     "similarity",
     "trajectories",

@@ -50,6 +50,10 @@ class Table(dict[str, npt.NDArray[Any]]):
             pandas = importlib.import_module("pandas")
         except ImportError as error:
             raise MissingExtraError("to_pandas() needs pandas. Install it with: pip install pandas") from error
+        return pandas.DataFrame(self.flat())
+
+    def flat(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns with each 2-D one as one column an entry."""
         flat: dict[str, npt.NDArray[Any]] = {}
         for name, column in self.items():
             if column.ndim == 1:
@@ -58,7 +62,7 @@ class Table(dict[str, npt.NDArray[Any]]):
             wide = column.reshape(len(column), -1)
             parts = self.parts.get(name) or [str(j) for j in range(wide.shape[1])]
             flat.update({f"{name}_{part}": wide[:, j] for j, part in enumerate(parts)})
-        return pandas.DataFrame(flat)
+        return flat
 
     def __str__(self) -> str:
         return self.text()

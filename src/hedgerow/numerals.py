@@ -1,0 +1,21 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["mean_and_spread"]
+
+
+def mean_and_spread(mean: float, sd: float) -> str:
+    """Mean ± sd, the mean with as many decimals as the sd deserves, and a true minus sign; no ± where there is no sd."""
+    size = max(abs(mean), sd)
+    offset = sd * 1e3 < abs(mean) and size < 1e15  # far from zero for its spread: the digits before it say nothing
+    if not sd > 0:
+        text = f"{mean:.12g}" + (" ± 0" if sd == 0 else "")
+    elif size < 1e-3 or (size >= 1e6 and not offset):
+        text = f"{mean:.3g} ± {sd:.2g}"
+    else:
+        decimals = min(max(1 - math.floor(math.log10(sd)), 0), 6)
+        text = f"{round(mean, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"  # + 0.0: no minus zero
+    return text.replace("-", "−")

@@ -1,0 +1,229 @@
+"""Profiles: what each cluster stands out by, in words and in the units of the columns.
+
+A column stands out in a cluster by z = (mean in the cluster - mean of the other rows) / standard deviation of all rows; words of
+documents by their share of the Kullback-Leibler divergence from all documents. A column separates clusters as far as the partition
+explains it:
+
+    importance = sum over clusters of size x (mean - overall mean)^2 / sum over rows of (x - overall mean)^2        (0 to 1)
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, issparse
+
+from hedgerow.errors import require
+from hedgerow.numerals import mean_and_spread
+from hedgerow.summaries.clusters import Array, cluster_table, uncertainty
+from hedgerow.summaries.partitions import Labels, as_partition
+from hedgerow.summaries.table import Table
+from hedgerow.writing import write_text
+
+__all__ = ["Profiles", "described", "profiles"]
+
+LEAST = 0.5  # standard deviations that a column must stand out by to be spoken of
+
+
+def described(name: str, mean: float, spread: float) -> str:
+    """A column of levels as a share, any other by mean and standard deviation, with as many digits as the spread deserves.
+
+    >>> described("sex=male", 0.0, 0.0), described("bill_length_mm", 37.214, 2.04)
+    ('sex=male 0%', 'bill_length_mm 37.2 ± 2.0')
+    """
+    if "=" in name and 0.0 <= mean <= 1.0:
+        return f"{name} {mean:.0%}"
+    return f"{name} {mean_and_spread(mean, spread)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """Clusters in words, largest first. Print it, ask for `to_pandas()`, or read `clusters` and `columns`.
+
+    Attributes
+    ----------
+    clusters : Table
+        One row a cluster: cluster, name, size, share, stability, typical (the row nearest to its middle), doubtful (the row least sure
+        of its place), mean and spread of every column.
+    columns : Table
+        One row a column, the most telling first: column, importance (the share of its variance that the clusters explain, 0 to 1).
+    """
+
+    clusters: Table
+    columns: Table
+    _names: tuple[str, ...] | None = None
+
+    def compare(self, a: int, b: int) -> Table:
+        """Two clusters side by side: every column's mean and spread in both, and how far apart, the most telling first.
+
+        Parameters
+        ----------
+        a, b : int
+            Labels of clusters, as in the column `cluster`.
+
+        Returns
+        -------
+        Table
+            column, cluster a, cluster b, apart (difference of the means in standard deviations within the two).
+        """
+        require(self._names is not None, "Profiles", "compare", (a, b), "be asked of measurements and levels, not of words")
+        names = self._names or ()
+        known = self.clusters["cluster"].tolist()
+        for name, label in (("a", a), ("b", b)):
+            require(label in known, "Profiles.compare", name, label, f"be one of the {len(known)} clusters")
+        i, j = known.index(a), known.index(b)
+        mean, spread = self.clusters["mean"], self.clusters["spread"]
+        within = np.sqrt((spread[i] ** 2 + spread[j] ** 2) / 2)
+        apart = np.abs(mean[i] - mean[j]) / np.where(within > 0, within, 1.0)
+        order = np.argsort(-np.nan_to_num(apart), kind="stable")
+        told = [[described(names[c], mean[k, c], spread[k, c])[len(names[c]) + 1 :] for c in order] for k in (i, j)]
+        columns = {"column": [names[c] for c in order], f"cluster {a}": told[0], f"cluster {b}": told[1], "apart": apart[order]}
+        return Table(columns, title=f"clusters {a} and {b}")
+
+    def to_pandas(self) -> Any:
+        """`clusters` as a pandas DataFrame, mean and spread of each column as a column of its own."""
+        return self.clusters.to_pandas()
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the same columns to a file, whole or not at all."""
+        columns = self.clusters.flat()
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        write_text(path, text.getvalue(), "to_csv")
+
+    def _shown(self) -> Table:
+        wanted = ("cluster", "size", "share", "stability", "name")
+        return Table({name: self.clusters[name] for name in wanted if name in self.clusters}, title=self.clusters.title)
+
+    def __str__(self) -> str:
+        return str(self._shown())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self._shown()._repr_html_()
+
+
+def profiles(
+    X: Any,
+    partition: npt.ArrayLike,
+    labels: npt.ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    rows: Sequence[str] | None = None,
+    top: int = 3,
+) -> Profiles:
+    """What the clusters of a partition stand out by.
+
+    Parameters
+    ----------
+    X : (n, columns) numbers, NaN where missing, or sparse counts
+    partition : (n,) labels
+    labels : (..., n) draws, optional
+        For stability and the doubtful rows.
+    names, rows : sequences of str, optional
+        Names of columns and of rows; positions stand in.
+    top : int, default 3
+        How many columns or words make a name.
+
+    Returns
+    -------
+    Profiles
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0], [1.2, 1.0], [9.0, 0.0], [9.2, 1.0]])
+    >>> profiles(X, [0, 0, 1, 1], names=["height", "sex=male"]).clusters["name"].tolist()
+    ['height 1.10 ± 0.10, lower', 'height 9.10 ± 0.10, higher']
+    """
+    table = cluster_table(X, partition, labels, names=names, top=max(top, 1))
+    counted = issparse(X)
+    words = table.parts.get("mean")
+    own = as_partition(partition, "profiles", "partition", int(X.shape[0]))
+    heads = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(X.shape[1])]
+    importance = _explained_counts(csr_array(X), own) if counted else _explained(np.asarray(X, np.float64), own)
+    order = np.argsort(-importance, kind="stable")
+    title = "how much of each column's variance the clusters explain"
+    told = Table({"column": [heads[j] for j in order], "importance": importance[order]}, title=title)
+    named = table["top"] if words is None else _names(np.asarray(X, np.float64), own, table, heads, top)
+    out: dict[str, Any] = {"cluster": table["cluster"], "name": named}
+    out |= {part: table[part] for part in ("size", "share", "stability") if part in table}
+    called = np.array([str(i) for i in range(len(own))] if rows is None else [str(row) for row in rows])
+    require(len(called) == len(own), "profiles", "rows", rows, f"name the {len(own)} rows")
+    if not counted:
+        out["typical"] = called[_typical(np.asarray(X, np.float64), own, table)]
+    if labels is not None:
+        probability = uncertainty(labels, own).probability
+        out["doubtful"] = called[[int(np.flatnonzero(own == k)[np.argmin(probability[own == k])]) for k in table["cluster"]]]
+    out |= {"mean": table["mean"], "spread": table["spread"]}
+    return Profiles(Table(out, title=table.title, parts=table.parts), told, tuple(heads) if words is not None else None)
+
+
+def _names(X: Array, own: Labels, table: Table, heads: list[str], top: int) -> npt.NDArray[Any]:
+    """For each cluster the columns that stand out most from the other rows, with direction."""
+    seen = ~np.isnan(X)
+    count, total = seen.sum(axis=0), np.where(seen, X, 0.0).sum(axis=0)
+    scale = np.sqrt(np.maximum(np.where(seen, X - total / np.maximum(count, 1), 0.0) ** 2, 0.0).sum(axis=0) / np.maximum(count, 1))
+    names = []
+    for row, k in enumerate(table["cluster"]):
+        inside = own == k
+        here = seen[inside].sum(axis=0)
+        rest = (total - np.where(seen[inside], X[inside], 0.0).sum(axis=0)) / np.maximum(count - here, 1)
+        z = np.nan_to_num((table["mean"][row] - rest) / np.where(scale > 0, scale, 1.0))
+        z[(scale == 0) | (count == here)] = 0.0
+        chosen = [j for j in np.argsort(-np.abs(z), kind="stable")[:top] if abs(z[j]) >= LEAST]
+        told = [
+            described(heads[j], table["mean"][row, j], table["spread"][row, j])
+            + ("" if "=" in heads[j] else ", higher" if z[j] > 0 else ", lower")
+            for j in chosen
+        ]
+        names.append("; ".join(told) or "nothing stands out")
+    return np.array(names)
+
+
+def _typical(X: Array, own: Labels, table: Table) -> npt.NDArray[np.intp]:
+    """The row of each cluster that is nearest to its mean, columns in units of their spread there."""
+    found = []
+    for row, k in enumerate(table["cluster"]):
+        inside = np.flatnonzero(own == k)
+        spread = np.where(table["spread"][row] > 0, table["spread"][row], 1.0)
+        away = np.nanmean(((X[inside] - table["mean"][row]) / spread) ** 2, axis=1) if X.shape[1] else np.zeros(len(inside))
+        found.append(int(inside[np.argmin(np.nan_to_num(away, nan=np.inf))]))
+    return np.array(found, dtype=np.intp)
+
+
+def _explained(X: Array, own: Labels) -> Array:
+    """The share of each column's variance that lies between the clusters."""
+    seen = ~np.isnan(X)
+    values = np.where(seen, X, 0.0)
+    count = np.maximum(seen.sum(axis=0), 1)
+    Z = np.where(seen, X - values.sum(axis=0) / count, 0.0)
+    k = int(own.max()) + 1
+    between = np.zeros(X.shape[1])
+    for c in range(k):
+        here = np.maximum(seen[own == c].sum(axis=0), 1)
+        between += Z[own == c].sum(axis=0) ** 2 / here
+    total = (Z**2).sum(axis=0)
+    return np.asarray(np.divide(between, total, out=np.zeros_like(total), where=total > 0))
+
+
+def _explained_counts(X: csr_array, own: Labels) -> Array:
+    """The same for the shares that words have of their documents."""
+    totals = np.maximum(np.asarray(X.sum(axis=1), dtype=np.float64).ravel(), 1.0)
+    shares = csr_array(X.multiply(1.0 / totals[:, None]))
+    n, k = X.shape[0], int(own.max()) + 1
+    member = csr_array((np.ones(n), (own, np.arange(n))), shape=(k, n))
+    mean = np.asarray(shares.sum(axis=0)).ravel() / n
+    sizes = np.bincount(own)
+    sums = np.asarray((member @ shares).todense(), dtype=np.float64)
+    between = (sizes[:, None] * (sums / sizes[:, None] - mean) ** 2).sum(axis=0)
+    total = np.asarray(shares.power(2).sum(axis=0)).ravel() - n * mean**2
+    return np.asarray(np.divide(between, total, out=np.zeros_like(total), where=total > 1e-300))
