@@ -218,7 +218,7 @@ def _explained(X: Array, own: Labels) -> Array:
 def _explained_counts(X: csr_array, own: Labels) -> Array:
     """The same for the shares that words have of their documents."""
     totals = np.maximum(np.asarray(X.sum(axis=1), dtype=np.float64).ravel(), 1.0)
-    shares = csr_array(X.multiply(1.0 / totals[:, None]))
+    shares = csr_array(X.astype(np.float64).multiply(1.0 / totals[:, None]))
     n, k = X.shape[0], int(own.max()) + 1
     member = csr_array((np.ones(n), (own, np.arange(n))), shape=(k, n))
     mean = np.asarray(shares.sum(axis=0)).ravel() / n
