@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hedgerow.numerals import mean_and_spread
 from hedgerow.report import CountsPart, DrawsPart, PointsPart, ReportPayload
-from hedgerow.report.sections import mean_and_spread
 from hedgerow.report.wording import agreement, headline, quantity_verdict
 from hedgerow.report.words import node_words, top_words
 

@@ -195,8 +195,9 @@ def _typical(X: Array, own: Labels, table: Table) -> npt.NDArray[np.intp]:
     for row, k in enumerate(table["cluster"]):
         inside = np.flatnonzero(own == k)
         spread = np.where(table["spread"][row] > 0, table["spread"][row], 1.0)
-        away = np.nanmean(((X[inside] - table["mean"][row]) / spread) ** 2, axis=1) if X.shape[1] else np.zeros(len(inside))
-        found.append(int(inside[np.argmin(np.nan_to_num(away, nan=np.inf))]))
+        gap = (X[inside] - table["mean"][row]) / spread
+        away = np.where(np.isnan(gap), 1.0, gap**2).sum(axis=1)  # what is missing is as far off as most entries are
+        found.append(int(inside[np.argmin(away)]))
     return np.array(found, dtype=np.intp)
 
 
