@@ -69,6 +69,16 @@ class Ledger {
     statistics_->clear(size_);
   }
 
+  // As many slots as there are sets, each what was packed.
+  void restore(In<double, 1> numbers, In<std::int64_t, 1> start) {
+    check(start.shape(0) >= 1 && start.shape(0) <= 2147483647, "packed statistics must name every set");
+    const int k = static_cast<int>(start.shape(0)) - 1;
+    const Packed sets = packed_of(numbers, start, static_cast<std::size_t>(k));
+    reset(k);
+    for (int s = 0; s < k; ++s)
+      statistics_->unpack(s, sets.numbers.data() + sets.start[s], static_cast<std::size_t>(sets.start[s + 1] - sets.start[s]));
+  }
+
   void add_rows(int to, In<std::int32_t, 1> rows) {
     slot(to);
     for (std::size_t i = 0; i < rows.shape(0); ++i) {
@@ -245,6 +255,7 @@ void bind_shard(nb::module_& m) {
       .def(nb::init<std::shared_ptr<Likelihood>>(), nb::arg("likelihood"))
       .def("reset", &Ledger::reset, nb::arg("size"), "All slots empty.")
       .def("fold", &Ledger::fold, nb::arg("numbers"), nb::arg("start"), nb::arg("target"), "Adds packed sets to slots.")
+      .def("restore", &Ledger::restore, nb::arg("numbers"), nb::arg("start"), "Slots as they were when packed.")
       .def("add_rows", &Ledger::add_rows, nb::arg("slot"), nb::arg("rows"))
       .def("halve", &Ledger::halve, nb::arg("first"), nb::arg("second"), nb::arg("rows"), nb::arg("first_anchor"),
            nb::arg("second_anchor"), nb::arg("scans"), nb::arg("seed"), "Rows take one of two sides, scan after scan.")

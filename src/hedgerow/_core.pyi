@@ -315,6 +315,9 @@ class Ledger:
     def fold(self, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], target: NDArray[numpy.int32]) -> None:
         """Adds packed sets to slots."""
 
+    def restore(self, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64]) -> None:
+        """Slots as they were when packed."""
+
     def add_rows(self, slot: int, rows: NDArray[numpy.int32]) -> None: ...
 
     def halve(self, first: int, second: int, rows: NDArray[numpy.int32], first_anchor: int, second_anchor: int, scans: int, seed: int) -> float:

@@ -17,7 +17,7 @@ from hedgerow.distributed import Conditional
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.crew import LocalCrew
 from hedgerow.distributed.held import Names, Sweep
-from hedgerow.distributed.sampler import open_chain
+from hedgerow.distributed.opening import open_chain
 from hedgerow.distributed.scouts import by_shard, choose_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson

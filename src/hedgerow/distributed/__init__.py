@@ -2,7 +2,7 @@
 
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.result import DistributedForest, DistributedPosterior
-from hedgerow.distributed.sampler import sample
+from hedgerow.distributed.sampler import resume, sample
 from hedgerow.distributed.trees import ibhc
 
-__all__ = ["Conditional", "DistributedForest", "DistributedPosterior", "ibhc", "sample"]
+__all__ = ["Conditional", "DistributedForest", "DistributedPosterior", "ibhc", "resume", "sample"]

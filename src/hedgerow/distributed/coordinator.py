@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from hedgerow import _core
 from hedgerow.distributed.crew import Crew
 from hedgerow.distributed.held import Anchor, Command, Halve, Names, Place, Sweep, Tell
 from hedgerow.distributed.options import Conditional
-from hedgerow.distributed.scouts import Pair, Scouts, by_shard, choose_rows, stack
+from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
 from hedgerow.mixture import Mixture
 
 __all__ = ["Coordinator"]
@@ -64,9 +65,12 @@ class Scan(NamedTuple):
 class Coordinator:
     """One chain over the shards of a crew."""
 
-    def __init__(self, crew: Crew, model: Mixture, sizes: LongArray, scouts: Scouts, seed: int, options: Conditional) -> None:
+    def __init__(
+        self, crew: Crew, model: Mixture, sizes: LongArray, scouts: Scouts, seed: int, options: Conditional, known: Known
+    ) -> None:
         self.crew = crew
         self.scouts = scouts
+        self.known = known
         self.measure = _core.Measure(model.prior.to_core(), int(sizes.sum()))
         self.update_u = True
         self.update_hyper = True
@@ -98,11 +102,37 @@ class Coordinator:
         plain = {name: float(state[name]) for name in ("sigma", "tau", "theta")}
         return {"u": float(np.exp(state["log_u"][0])), "alpha": float(state["alpha"][0])} | plain
 
-    def labels(self, path: Any = None) -> list[npt.NDArray[Any]]:
-        """Labels of every shard; with a path they are written there by the shards instead."""
+    def labels(self) -> list[npt.NDArray[Any]]:
+        """Labels of every shard."""
+        return [answer["labels"] for answer in self._tell(None)]
+
+    def write_labels(self, path: Path) -> list[str]:
+        """Have every shard write its labels to a folder; their fingerprints."""
+        return [answer["fingerprint"] for answer in self._tell(path)]
+
+    def _tell(self, path: Path | None) -> list[dict[str, Any]]:
         answers = self.crew.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path)))
         self._names = None
-        return [answer["labels"] for answer in answers] if path is None else []
+        return answers
+
+    def state(self) -> dict[str, Any]:
+        """All that `restore` needs beside the labels."""
+        measure = self.measure.state()
+        values = {name: float(np.ravel(measure[name])[0]) for name in ("log_u", "alpha", "sigma", "tau", "theta")}
+        return values | {"sizes": self.sizes} | self._ledger.pack()
+
+    def restore(self, labels: Sequence[IntArray], state: Mapping[str, Any]) -> bool:
+        """Go back to a state that was left; False if these rows under these labels are not what it was about."""
+        clusters = len(state["sizes"])
+        answers = self.crew.ask([Place(clusters, part) for part in labels])
+        self._gather(answers, clusters)
+        found = self._ledger.log_marginals()
+        same = np.array_equal(self.sizes, state["sizes"])
+        self.sizes = np.ascontiguousarray(state["sizes"], np.int64)
+        self._ledger.restore(state["numbers"], state["start"])
+        self._names = None
+        self.measure.set_state(**{name: float(state[name]) for name in ("log_u", "alpha", "sigma", "tau", "theta")})
+        return same and bool(np.allclose(found, self._ledger.log_marginals(), rtol=1e-6, atol=1e-3))
 
     def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None) -> None:
         """First labels, and first values of u and the hyper-parameters."""
@@ -121,6 +151,8 @@ class Coordinator:
     def step(self, iteration: int) -> None:
         """Iterations are numbered from 1; the number decides all random numbers."""
         self.stats = {}
+        packed = self._ledger.pack()
+        self._ledger.restore(packed["numbers"], packed["start"])  # from here on as a run that is taken up again
         visited = self._sweep(iteration)
         self._visit(iteration, *visited)
         self._split_and_merge(iteration)

@@ -10,7 +10,8 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +137,7 @@ class DaskCrew(Crew):
     def __init__(self, sources: Sequence[Source], client: Any) -> None:
         super().__init__(sources)
         self._client = client
+        self._address = str(client.scheduler.address)
         self._threads: dict[str, int] = dict(client.nthreads())
         require(len(self._threads) > 0, "distributed", "client", client, "have at least one worker")
         seats = [address for address, count in sorted(self._threads.items()) for _ in range(count)]
@@ -148,9 +150,27 @@ class DaskCrew(Crew):
 
     def close(self) -> None:
         """Let go of the shards on all workers."""
-        self._client.run(forget, self.run, on_error="ignore")
+        if self._client.status == "running":
+            with suppress(Exception):  # a cluster that is going away takes the shards with it
+                self._client.run(forget, self.run, on_error="ignore")
 
     def _run(self, jobs: Sequence[dict[str, Any]]) -> list[Any]:
+        try:
+            return self._submit(jobs)
+        except (OSError, CancelledError) as error:  # how Dask says that it lost the scheduler
+            if not isinstance(error, CancelledError) and self._client.status == "running":
+                raise  # a worker's own trouble with a file
+            raise ConnectionError(
+                f"distributed: the scheduler at {self._address} was lost while the shards worked on "
+                f"{type(jobs[0]['command']).__name__}. A run with checkpoint= goes on from its folder by distributed.resume()."
+            ) from error
+        except need_extra("distributed", "dask").KilledWorker as error:
+            raise ConnectionError(
+                f"distributed: one worker after another was lost while at work on a shard ({error.task}). Mostly that is memory: cut "
+                f"the rows into more shards, or give the workers more. A run with checkpoint= goes on by distributed.resume()."
+            ) from error
+
+    def _submit(self, jobs: Sequence[dict[str, Any]]) -> list[Any]:
         futures = []
         for job in jobs:
             source: Source = job["source"]

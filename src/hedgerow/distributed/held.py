@@ -7,6 +7,7 @@ the shard's labels and of what they carry, so a worker that takes over for a los
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Sequence
@@ -38,8 +39,10 @@ __all__ = [
     "Place",
     "Sweep",
     "Tell",
+    "fingerprint",
     "forget",
     "serve",
+    "shard_file",
 ]
 
 _STRANGERS = 1 << 20
@@ -252,8 +255,18 @@ class Tell(Command):
         labels = held.core.labels().astype(np.min_scalar_type(max(self.clusters - 1, 0)))
         if self.path is None:
             return {"labels": labels}
-        write_whole(self.path / f"shard-{held.source.number:05d}.npy", labels)
-        return {}
+        write_whole(shard_file(self.path, held.source.number), labels)
+        return {"fingerprint": fingerprint(labels)}
+
+
+def shard_file(folder: Path, shard: int) -> Path:
+    """Where a shard writes its labels."""
+    return folder / f"shard-{shard:05d}.npy"
+
+
+def fingerprint(labels: npt.NDArray[Any]) -> str:
+    """Tells whether labels are those that were written."""
+    return hashlib.sha256(np.ascontiguousarray(labels).tobytes()).hexdigest()
 
 
 def write_whole(path: Path, array: npt.NDArray[Any]) -> None:

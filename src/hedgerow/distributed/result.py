@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.distributed.held import shard_file
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.summaries.partitions import canonical
@@ -63,7 +64,7 @@ class DistributedPosterior:
         if self.folder is None:
             wanted = "draw must be one whose labels were kept: sample with labels='all'"
             raise ParameterError(f"{owner}(draw={draw}): {wanted}. Got {draw}.")
-        paths = [draw_folder(self.folder, index) / f"shard-{shard:05d}.npy" for shard in range(len(self.shard_rows))]
+        paths = [shard_file(draw_folder(self.folder, index), shard) for shard in range(len(self.shard_rows))]
         parts = [np.load(path, allow_pickle=False) for path in paths]
         for shard, (part, rows) in enumerate(zip(parts, self.shard_rows, strict=True)):
             require(part.shape == (rows,), owner, f"shard {shard}", part, f"have {rows} labels")

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from hedgerow.distributed.crew import Crew, open_crew
 from hedgerow.distributed.held import Bind, Command, Held
 from hedgerow.distributed.joining import Grow, Joiner
+from hedgerow.distributed.opening import check_model, open_shards
 from hedgerow.distributed.result import DistributedForest
-from hedgerow.distributed.sampler import check_model, open_shards
 from hedgerow.distributed.scouts import choose_rows, fetch_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.errors import require

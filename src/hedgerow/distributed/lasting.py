@@ -1,0 +1,204 @@
+"""Lasting: a distributed run in a folder, from which it can be taken up again.
+
+    run.hedge                        model, kernel and numbers of the run
+    state-000012.hedge               after iteration 12: u, hyper-parameters, statistics of the clusters, traces
+    labels-000012/shard-00003.npy    labels of that state, written where the shards are
+    draws/draw-000007/...            labels of kept draws, where those are wanted
+
+A state is written when all its labels are there, and names their checksums, so it is whole or absent; the two newest stay.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
+from hedgerow.distributed.coordinator import Coordinator
+from hedgerow.distributed.held import fingerprint, shard_file
+from hedgerow.distributed.options import Conditional
+from hedgerow.distributed.record import Record
+from hedgerow.distributed.scouts import Known
+from hedgerow.errors import require
+from hedgerow.mixture import MODEL_CLASSES, Mixture
+from hedgerow.sampling import Checkpoint
+from hedgerow.sampling.lock import FolderLock
+
+__all__ = ["Course", "Lasting", "Standing"]
+
+_RUN, _STATE, _VERSION = "distributed run", "distributed state", 1
+_CLASSES: Mapping[str, type] = {**MODEL_CLASSES, "Conditional": Conditional}
+_NUMBERS = ("draws", "warmup", "thin", "seed")
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a run is to do, but for its shards."""
+
+    model: Mixture
+    kernel: Conditional
+    draws: int
+    warmup: int
+    thin: int
+    seed: int
+    labels: str
+
+    @property
+    def total(self) -> int:
+        """Iterations in all."""
+        return self.warmup + self.draws * self.thin
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where a run was left."""
+
+    iteration: int
+    labels: Sequence[npt.NDArray[np.int32]]
+    state: Mapping[str, Any]
+    known: Known
+    traces: Mapping[str, Any]
+
+
+class Lasting:
+    """The folder of a run, held by one process at a time."""
+
+    def __init__(self, checkpoint: Checkpoint, owner: str) -> None:
+        self.folder = Path(checkpoint.path)
+        self._every = checkpoint.every
+        self._began = self._last = time.monotonic()
+        plain = checkpoint.note is None and not checkpoint.replace
+        require(plain, owner, "checkpoint", checkpoint, "have neither replace nor note; remove the folder of an old run yourself")
+        if owner == "distributed.sample":
+            require(not self.folder.exists() or self.folder.is_dir(), owner, "checkpoint", str(self.folder), "name a folder")
+            self.folder.mkdir(parents=True, exist_ok=True)
+        else:
+            there = (self.folder / "run.hedge").is_file()
+            require(there, owner, "checkpoint", str(self.folder), "name the folder of a distributed run that has begun")
+        links = [path.name for path in self.folder.iterdir() if path.is_symlink()]
+        require(not links, owner, "checkpoint", str(self.folder), f"have files of its own, not links; {', '.join(links[:1])} is one")
+        self._lock = FolderLock(self.folder, owner)
+
+    @property
+    def draws(self) -> Path:
+        """Where labels of kept draws go."""
+        return self.folder / "draws"
+
+    def release(self) -> None:
+        """Let others write to the folder."""
+        self._lock.release()
+
+    # ---- writing
+
+    def begin(self, course: Course, owner: str) -> None:
+        """Write down what the run is to do; refused where there is a run already."""
+        wanted = "name a new folder: this one holds a run, which hedgerow.distributed.resume() continues"
+        require(not (self.folder / "run.hedge").exists(), owner, "checkpoint", str(self.folder), wanted)
+        self.write(course)
+
+    def write(self, course: Course) -> None:
+        """Write down what the run is to do."""
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        content = {
+            "model": encode(course.model, arrays, "model", _CLASSES),
+            "kernel": encode(course.kernel, arrays, "kernel", _CLASSES),
+            "labels": course.labels,
+        }
+        content |= {name: getattr(course, name) for name in _NUMBERS}
+        write_container(self.folder / "run.hedge", _RUN, _VERSION, content, arrays)
+
+    def due(self) -> bool:
+        """Whether it is time for a state: after `every` seconds, or ten, and a two-hundredth of the run later on."""
+        now = time.monotonic()
+        wait = min(max(10.0, (now - self._began) / 200), 300.0) if self._every is None else self._every
+        return now - self._last >= wait
+
+    def save(self, chain: Coordinator, iteration: int, record: Record) -> None:
+        """Labels by the shards, then the state; then what is older than the state before goes."""
+        prints = chain.write_labels(self.folder / f"labels-{iteration:06d}")
+        state, traces = chain.state(), record.traces()
+        stats = traces.pop("sample_stats", {})
+        arrays = {f"state.{name}": np.asarray(value) for name, value in state.items()}
+        arrays |= {f"known.{i}": part for i, part in enumerate(chain.known)}
+        arrays |= {f"trace.{name}": values for name, values in traces.items()}
+        arrays |= {f"stat.{name}": values for name, values in stats.items()}
+        content = {"iteration": iteration, "labels": prints}
+        write_container(self.folder / f"state-{iteration:06d}.hedge", _STATE, _VERSION, content, arrays)
+        self._last = time.monotonic()
+        for old in self._states()[2:]:
+            (self.folder / f"state-{old:06d}.hedge").unlink()
+        kept = set(self._states())
+        for path in self.folder.glob("labels-*"):
+            if re.fullmatch(r"labels-\d{6,}", path.name) and int(path.name[7:]) not in kept:
+                shutil.rmtree(path)
+
+    # ---- reading
+
+    def course(self) -> Course:
+        """What the run is to do."""
+        stored = read_container(self.folder / "run.hedge", _RUN, (_VERSION,))
+        content = stored.content
+        try:
+            model, kernel = (decode(content[name], stored.arrays, _CLASSES) for name in ("model", "kernel"))
+            numbers = {name: int(content[name]) for name in _NUMBERS}
+            good = isinstance(model, Mixture) and isinstance(kernel, Conditional) and content["labels"] in ("last", "all", "none")
+            good = good and min(numbers["draws"], numbers["thin"]) >= 1 and min(numbers["warmup"], numbers["seed"]) >= 0
+            if not good:
+                raise ValueError("values out of range")
+            return Course(model, kernel, labels=content["labels"], **numbers)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"resume(...): run.hedge must describe a run. Got parts that do not fit: {error}.") from error
+
+    def standing(self) -> Standing | None:
+        """The newest state that is whole; None before the first. A damaged one gives way to the one before."""
+        trouble: FormatError | None = None
+        for iteration in self._states():
+            try:
+                return self._read(iteration)
+            except FormatError as error:
+                trouble = trouble or error
+        if trouble is not None:
+            raise trouble
+        return None
+
+    def _states(self) -> list[int]:
+        """Iterations of the states there are, newest first."""
+        found = (re.fullmatch(r"state-(\d{6,})\.hedge", path.name) for path in self.folder.iterdir())
+        return sorted((int(match[1]) for match in found if match), reverse=True)
+
+    def _read(self, iteration: int) -> Standing:
+        path = self.folder / f"state-{iteration:06d}.hedge"
+        stored = read_container(path, _STATE, (_VERSION,))
+        try:
+            if stored.content["iteration"] != iteration:
+                raise ValueError("another iteration")
+            labels = [_labels(self.folder, iteration, shard, found) for shard, found in enumerate(stored.content["labels"])]
+            part = {kind: _named(stored.arrays, kind) for kind in ("state", "known", "trace", "stat")}
+            known = part["known"]["0"], part["known"]["1"], part["known"]["2"]
+            state = {name: value if value.ndim else value.item() for name, value in part["state"].items()}
+            traces = part["trace"] | ({"sample_stats": part["stat"]} if part["trace"] else {})
+            return Standing(iteration, labels, state, known, traces)
+        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+            raise FormatError(
+                f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit: {error}."
+            ) from error
+
+
+def _named(arrays: Mapping[str, npt.NDArray[Any]], kind: str) -> dict[str, npt.NDArray[Any]]:
+    return {name[len(kind) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{kind}.")}
+
+
+def _labels(folder: Path, iteration: int, shard: int, found: Any) -> npt.NDArray[np.int32]:
+    path = shard_file(folder / f"labels-{iteration:06d}", shard)
+    labels: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" or fingerprint(labels) != found:
+        raise ValueError(f"{path.name} has changed")
+    return labels.astype(np.int32)

@@ -1,0 +1,143 @@
+"""Opening: shards loaded and checked, scouts chosen, and a chain at its start or where a run has left it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.distributed.coordinator import Coordinator
+from hedgerow.distributed.crew import Crew
+from hedgerow.distributed.held import Bind, Mark, Open, Place
+from hedgerow.distributed.joining import Joiner, Sprout
+from hedgerow.distributed.lasting import Standing
+from hedgerow.distributed.options import Conditional
+from hedgerow.distributed.scouts import Known, Scouts, by_shard, choose_rows, fetch_rows
+from hedgerow.errors import ParameterError, require
+from hedgerow.mixture import Mixture
+from hedgerow.sampling import sample as sample_here
+from hedgerow.summaries.partitions import canonical
+
+__all__ = ["OWNER", "SETTLED", "check_model", "open_chain", "open_shards", "reopen_chain"]
+
+OWNER = "distributed.sample"
+LongArray = npt.NDArray[np.int64]
+
+_MOST_ROWS = 2**31 - 1
+SETTLED = 3
+"""Commands before the first labels: open, bind, mark."""
+_WARMUP_OF_SCOUTS = 100
+_SPROUTS = 200_000
+"""Rows of all shards whose trees give the first clusters."""
+_STRANGE = 0.02
+"""Share of rows that are visited more often, as they fit the first clusters least."""
+
+
+def open_shards(owner: str, crew: Crew, model: Mixture) -> LongArray:
+    """Load all shards; their numbers of rows."""
+    opened = crew.ask(Open(owner, model.likelihood))
+    columns = {answer["columns"]: shard for shard, answer in reversed(list(enumerate(opened)))}
+    if len(columns) > 1:
+        found = ", ".join(f"{count} (shard {shard})" for count, shard in columns.items())
+        raise ParameterError(f"{owner}(shards=...): shards must have the same columns. Got {found}.")
+    sizes = np.array([answer["rows"] for answer in opened], np.int64)
+    require(int(sizes.sum()) <= _MOST_ROWS, owner, "shards", int(sizes.sum()), "have at most 2,147,483,647 rows in all")
+    total = sum(answer["total"] for answer in opened)
+    most = model.likelihood.largest_total
+    require(total <= most, owner, "shards", total, f"sum to at most {most:.0g} counts over all shards")
+    crew.rows = int(sizes.sum())
+    return sizes
+
+
+def open_chain(
+    crew: Crew, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None
+) -> tuple[Mixture, LongArray, Coordinator]:
+    """Load the shards, choose scouts, resolve the model and place the rows."""
+    resolved, sizes, scouts, data = _bind(crew, model, kernel, seed)
+    trees = isinstance(init, str) and init == "ibhc"
+    known = _sprout(crew, resolved, data, sizes, seed) if trees else scouts.pack(scouts.clusters)
+    crew.ask(Mark(known, _STRANGE))
+    chain = Coordinator(crew, resolved, sizes, scouts, seed, kernel, known)
+    places = [Place(len(known[2]), known=known)] * len(sizes) if trees else _first_places(init, resolved, scouts, data, sizes, seed)
+    chain.place(places, start)
+    return resolved, sizes, chain
+
+
+def reopen_chain(
+    crew: Crew, model: Mixture, kernel: Conditional, seed: int, standing: Standing
+) -> tuple[Mixture, LongArray, Coordinator]:
+    """The same for a run that has been left: rows are put where they were."""
+    resolved, sizes, scouts, _ = _bind(crew, model, kernel, seed)
+    wanted = f"be the shards that the run began with, of {', '.join(str(len(part)) for part in standing.labels)} rows"
+    good = len(sizes) == len(standing.labels) and all(len(p) == n for p, n in zip(standing.labels, sizes, strict=True))
+    require(good, "distributed.resume", "shards", sizes.tolist(), wanted)
+    crew.ask(Mark(standing.known, _STRANGE))
+    chain = Coordinator(crew, resolved, sizes, scouts, seed, kernel, standing.known)
+    before = chain.restore(standing.labels, standing.state)
+    wanted = "hold the rows that the run began with: their labels make other clusters than the run had"
+    require(before, "distributed.resume", "shards", f"{len(sizes)} shards", wanted)
+    return resolved, sizes, chain
+
+
+def _bind(crew: Crew, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray, Scouts, Any]:
+    """Shards under the resolved likelihood, with their scouts."""
+    sizes = open_shards(OWNER, crew, model)
+    first = _first(sizes)
+    rows = choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1])
+    data, local = fetch_rows(crew, rows, first)
+    resolved = model.resolve(data)
+    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    crew.ask([Bind(resolved.likelihood, int(first[i]), word, local[i]) for i in range(len(sizes))])
+    return resolved, sizes, Scouts.settle(resolved, rows, data, seed), data
+
+
+def _first(sizes: LongArray) -> LongArray:
+    """The first global row of every shard."""
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+
+def _sprout(crew: Crew, model: Mixture, data: Any, sizes: LongArray, seed: int) -> Known:
+    """Clusters of many more rows than there are scouts: trees over them where they are, joined by their roots."""
+    before: tuple[int, dict[str, float]] | None = None
+    for count in (_SPROUTS // 10, _SPROUTS):  # a tenth tells u, which grows with the rows
+        rows = choose_rows(int(sizes.sum()), count, [seed, 2])
+        joiner = Joiner(model, data, len(rows), None, seed)
+        if before is not None:
+            joiner.adopt(before[1] | {"log_u": before[1]["log_u"] + float(np.log(len(rows) / before[0]))})
+        values = joiner.values()
+        grown = crew.ask([Sprout(model.likelihood, model.prior, seed, values, part) for part in by_shard(rows, _first(sizes))])
+        forest = joiner.join(grown)
+        known = joiner.clusters(forest)
+        joiner.resample(forest, 1)
+        before = len(rows), joiner.values()
+    return known
+
+
+def _first_places(init: Any, model: Mixture, scouts: Scouts, data: Any, sizes: LongArray, seed: int) -> list[Place]:
+    if isinstance(init, str):
+        require(init in ("scouts", "one"), OWNER, "init", init, "be 'ibhc', 'scouts', 'one', or labels for every shard")
+        if init == "one":
+            return [Place(1, np.zeros(rows, np.int32)) for rows in sizes]
+        found = sample_here(model, data, draws=1, warmup=_WARMUP_OF_SCOUTS, chains=1, seed=seed, progress=False).labels[0, 0]
+        return [Place(int(found.max()) + 1, known=scouts.pack(found))] * len(sizes)
+    good = isinstance(init, Sequence) and len(init) == len(sizes)
+    require(good, OWNER, "init", init, f"be 'ibhc', 'scouts', 'one', or a list of labels for each of the {len(sizes)} shards")
+    parts = [np.asarray(part) for part in init]
+    for shard, (part, rows) in enumerate(zip(parts, sizes, strict=True)):
+        fine = part.shape == (rows,) and part.dtype.kind in "iu"
+        require(fine, OWNER, f"init[{shard}]", part, f"hold one whole number for each of the {rows} rows")
+    whole = canonical(np.concatenate(parts).astype(np.int64))
+    cut = np.split(whole, np.cumsum(sizes)[:-1])
+    return [Place(int(whole.max()) + 1, part) for part in cut]
+
+
+def check_model(owner: str, model: Any) -> None:
+    """Refuse, in words, what cannot be cut into shards."""
+    require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
+    wanted = "have a prior with one measure: MixedNRM priors are for data that fit in one memory (hr.sample)"
+    require(not model.prior.grouped, owner, "model", model.prior, wanted)
+    for part in model.likelihood.factors():
+        wanted = "have a likelihood whose parameters can be drawn; Custom is not one"
+        require(part.has_atoms, owner, "model", part, wanted)

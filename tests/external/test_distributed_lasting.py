@@ -1,0 +1,230 @@
+"""Distributed runs that last: left by a kill of this process, of the scheduler or of a worker, they go on to the same draws."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.distributed import Conditional, DistributedPosterior, resume, sample
+from hedgerow.distributed.held import Command
+from hedgerow.distributed.held import Sweep as SweepCommand
+
+SETTINGS: dict[str, Any] = {"kernel": Conditional(scouts=200, pairs=8), "draws": 10, "warmup": 4, "seed": 5, "labels": "all"}
+TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "theta")
+PRIORS = {"NGG": hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3)), "DP": hr.DP(hr.Gamma(1, 1)), "PitmanYor": hr.PitmanYor(0.6, hr.Beta(2, 3))}
+needs_dask = pytest.mark.filterwarnings("ignore")  # Dask's own warnings, from its many parts
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("shards")
+    for i, part in enumerate(np.split(hr.data.ring13(seed=0, n=650)[0], [150, 160, 450])):
+        np.save(folder / f"{i}.npy", part)
+    return [folder / f"{i}.npy" for i in range(4)]
+
+
+@pytest.fixture(scope="module")
+def model() -> hr.Mixture:
+    return hr.Mixture(PRIORS["NGG"], hr.GaussianWishart())
+
+
+@pytest.fixture(scope="module")
+def whole(model, paths) -> DistributedPosterior:
+    return sample(model, paths, **SETTINGS)
+
+
+def assert_same(a: DistributedPosterior, b: DistributedPosterior) -> None:
+    for name in TRACES:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    for draw in range(a.draws):
+        np.testing.assert_array_equal(a.labels(draw), b.labels(draw))
+
+
+class LostError(Exception):
+    """Something that ends a run in the middle."""
+
+
+def lose(monkeypatch: pytest.MonkeyPatch, kind: type[Command], count: int) -> None:
+    """Raise when shards have been asked for so many commands of a kind."""
+    obey, seen = kind.apply, []
+
+    def apply(self: Any, held: Any) -> Any:
+        seen.append(1)
+        if len(seen) == count:
+            raise LostError
+        return obey(self, held)
+
+    monkeypatch.setattr(kind, "apply", apply)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("likelihood", ["GaussianWishart", "GaussianDiagonal", "Multinomial"])
+def test_left_and_taken_up_again(prior, likelihood, paths, tmp_path, monkeypatch) -> None:
+    family = {"GaussianWishart": hr.GaussianWishart(), "GaussianDiagonal": hr.GaussianDiagonal(), "Multinomial": hr.Multinomial(0.5)}
+    shards: list[Any] = paths
+    if likelihood == "Multinomial":
+        shards = [np.random.default_rng(i).poisson(2.0, (60, 4)) for i in range(4)]
+    model = hr.Mixture(PRIORS[prior], family[likelihood])
+    wanted = sample(model, shards, **SETTINGS)
+    with monkeypatch.context() as patch:
+        lose(patch, SweepCommand, 4 * 9 + 2)
+        with pytest.raises(LostError):
+            sample(model, shards, **SETTINGS, checkpoint=hr.Checkpoint(tmp_path / "run", every=0))
+    assert_same(wanted, resume(tmp_path / "run", shards))
+
+
+def test_a_run_that_is_kept_is_the_same_run(model, paths, whole, tmp_path) -> None:
+    for every in (0.0, None):
+        run = tmp_path / f"run-{every}"
+        assert_same(whole, sample(model, paths, **SETTINGS, checkpoint=hr.Checkpoint(run, every=every)))
+        assert_same(whole, resume(run, paths))  # finished: nothing to do
+        assert len(list(run.glob("state-*"))) == len(list(run.glob("labels-*"))) <= 2
+
+
+def test_more_draws_than_asked_for_at_first(model, paths, whole, tmp_path) -> None:
+    sample(model, paths, **(SETTINGS | {"draws": 6}), checkpoint=tmp_path / "run")
+    assert_same(whole, resume(tmp_path / "run", paths, draws=10))
+
+
+def test_lost_before_the_first_state(model, paths, whole, tmp_path, monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        lose(patch, SweepCommand, 2)
+        with pytest.raises(LostError):
+            sample(model, paths, **SETTINGS, checkpoint=tmp_path / "run")
+    assert_same(whole, resume(tmp_path / "run", paths))
+
+
+def test_a_damaged_state_gives_way_to_the_one_before(model, paths, whole, tmp_path) -> None:
+    folder = tmp_path / "run"
+    sample(model, paths, **SETTINGS, checkpoint=hr.Checkpoint(folder, every=0))
+    last = sorted(folder.glob("labels-*"))[-1]
+    labels = np.load(last / "shard-00001.npy")
+    np.save(last / "shard-00001.npy", labels[::-1].copy() ^ 1)
+    assert_same(whole, resume(folder, paths))
+    for path in folder.glob("state-*"):
+        path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(hr.ParameterError, match="damaged or foreign file"):
+        resume(folder, paths)
+
+
+def test_refused(model, paths, tmp_path) -> None:
+    folder = tmp_path / "run"
+    sample(model, paths, **SETTINGS, checkpoint=folder)
+    with pytest.raises(hr.ParameterError, match=r"this one holds a run, which hedgerow\.distributed\.resume\(\) continues"):
+        sample(model, paths, **SETTINGS, checkpoint=folder)
+    with pytest.raises(hr.ParameterError, match="name the folder of a distributed run that has begun"):
+        resume(tmp_path / "elsewhere", paths)
+    with pytest.raises(hr.ParameterError, match="shards must be the shards that the run began with, of 150, 10, 290, 200 rows"):
+        resume(folder, paths[:3])
+    with pytest.raises(hr.ParameterError, match="shards must hold the rows that the run began with"):
+        resume(folder, [part[::-1] for part in map(np.load, paths)])
+    with pytest.raises(hr.ParameterError, match="draws must be a whole number from 10 up"):
+        resume(folder, paths, draws=3)
+    with pytest.raises(hr.ParameterError, match="folder must be left out"):
+        sample(model, paths, **SETTINGS, checkpoint=tmp_path / "b", folder=tmp_path / "c")
+    (folder / "state-999999.hedge").symlink_to(paths[0])
+    with pytest.raises(hr.ParameterError, match="not links"):
+        resume(folder, paths)
+
+
+# ------------------------------------------------------------------------------------------------ kills
+
+SCRIPT = """
+import sys, hedgerow as hr
+from hedgerow.distributed import Conditional, sample, resume
+run, *paths = sys.argv[1:]
+import os
+if os.path.exists(run + "/run.hedge"):
+    resume(hr.Checkpoint(run, every=0), paths)
+else:
+    model = hr.Mixture(hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3)), hr.GaussianWishart())
+    sample(model, paths, kernel=Conditional(scouts=200, pairs=8), draws=10, warmup=4, seed=5, labels="all",
+           checkpoint=hr.Checkpoint(run, every=0))
+"""
+
+
+def kill_the_coordinator(paths: list[Path], run: Path, whole: DistributedPosterior, kills: int, rng: np.random.Generator) -> None:
+    """Kills at random moments; where the run ends first it begins anew, so that there are as many kills as were asked for."""
+    killed = 0
+    while killed < kills:
+        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(run), *map(str, paths)], stderr=subprocess.PIPE)
+        ends = time.monotonic() + 300
+        while not (run / "run.hedge").exists() and process.poll() is None and time.monotonic() < ends:
+            time.sleep(0.01)
+        try:
+            process.wait(float(rng.exponential(1.0)))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            killed += 1
+        error = process.communicate()[1].decode()
+        assert process.returncode in (0, -signal.SIGKILL), error
+        if process.returncode == 0:
+            assert_same(whole, resume(run, paths))
+            shutil.rmtree(run)
+    if run.exists():
+        assert_same(whole, resume(run, paths))
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_the_coordinator_is_killed(paths, whole, tmp_path, kills) -> None:
+    kill_the_coordinator(paths, tmp_path / "run", whole, kills, np.random.default_rng(kills))
+
+
+@needs_dask
+@pytest.mark.parametrize(
+    ("victim", "kills"),
+    [("scheduler", 1), pytest.param("scheduler", 20, marks=pytest.mark.slow), pytest.param("worker", 20, marks=pytest.mark.slow)],
+)
+def test_the_cluster_is_killed(model, paths, whole, tmp_path, victim, kills) -> None:
+    """The scheduler in a process of its own, as on a cluster; workers come back by their nanny."""
+    distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+    rng = np.random.default_rng(kills)
+    for number in range(kills):
+        run = tmp_path / f"run-{number}"
+        when = int(rng.integers(1, 13))
+        folder = tmp_path / f"dask-{number}"
+        folder.mkdir()
+        where = folder / "scheduler.json"
+        base = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--scheduler-file", str(where), "--no-dashboard", "--port", "0"]
+        scheduler = subprocess.Popen(base, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+        command = [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            "--scheduler-file",
+            str(where),
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+        ]
+        workers = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder) for _ in range(2)]
+        try:
+            with distributed.Client(scheduler_file=str(where), timeout=120) as client:
+                client.wait_for_workers(2)
+                pids = list(client.run(os.getpid).values())
+
+                def kill(update: Any, when: int = when, pids: list[int] = pids, scheduler: Any = scheduler) -> None:
+                    if update.done == when:
+                        os.kill(scheduler.pid if victim == "scheduler" else pids[0], signal.SIGKILL)
+
+                arguments = SETTINGS | {"checkpoint": hr.Checkpoint(run, every=0), "client": client, "callbacks": [kill]}
+                if victim == "worker":
+                    assert_same(whole, sample(model, paths, **arguments))
+                else:
+                    with pytest.raises(ConnectionError, match=r"the scheduler at tcp://.* was lost while the shards worked on"):
+                        sample(model, paths, **arguments)
+        finally:
+            for process in (*workers, scheduler):
+                process.kill()
+                process.wait()
+        assert_same(whole, resume(run, paths))
