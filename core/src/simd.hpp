@@ -15,6 +15,16 @@ struct Simd {
   void (*gw_predictive)(const double* panel, int blocks, int d, const double* x, double* out);
   // log|I + S_a + S_b + w1 δδᵀ + w2 m mᵀ| for every lane b. Fields: n, mean[d], S[d(d+1)/2].
   void (*gw_merged_logdet)(const double* panel, int blocks, int d, double r, const double* a, double* work, double* out);
+  // Packed symmetric A: v = Az and zᵀAz; zᵀAz alone, not below 0; A += w zzᵀ.
+  double (*packed_product)(const double* a, int d, const double* z, double* v);
+  double (*packed_quadratic)(const double* a, int d, const double* z);
+  void (*packed_rank_one)(double* a, int d, const double* z, double w);
+  // square = I + A + B + wu uuᵀ + wv vvᵀ, its lower triangle in rows a multiple of 8 apart.
+  void (*scale_matrix)(double* square, int d, const double* a, const double* b, const double* u, double wu, const double* v, double wv);
+  // Its factor in place, A = LᵀL; returns log|A|, or NaN when it is not positive definite.
+  double (*factor_square)(double* square, int d);
+  // A⁻¹ packed, from that factor; `work` is a square too.
+  void (*invert_square)(const double* factor, int d, double* work, double* packed);
   // Diagonal Gaussian: out = Σ_j c_j − e_j·log(1 + g_j (x_j−m_j)²) over observed columns. Fields: m[d], g[d], e[d], c[d].
   void (*gd_predictive)(const double* panel, int blocks, int d, const double* x, const int* observed, int count, double* out);
   // The same when e does not depend on the column: logs of products. Fields as above; c[0] holds the sum of the constants.

@@ -86,6 +86,35 @@ double doors(const Likelihood& likelihood, Rng& rng) {
   return refused ? worst : kInf;
 }
 
+// Slots filled after a reset, and unions in which a side is one row, against slots filled one row after the other.
+double unions(const Likelihood& likelihood) {
+  const int n = likelihood.rows(), k = 10;
+  auto batched = likelihood.statistics(Layout::clusters), plain = likelihood.statistics(Layout::nodes);
+  batched->reset(k);
+  plain->reserve(k + 1);
+  for (int i = 0; i < n; ++i) {
+    const int to = i < 3 ? i : 3 + i % (k - 3);  // three slots of one row
+    batched->add(to, i);
+    plain->add(to, i);
+  }
+  std::vector<int> others(k - 1);
+  AlignedVector<double> out(padded(k));
+  double worst = 0.0;
+  for (int c = 0; c < k; ++c) {
+    worst = larger(worst, difference(batched->log_marginal(c), plain->log_marginal(c)));
+    for (int i = 0; i < k - 1; ++i) others[i] = i < c ? i : i + 1;
+    for (int few : {1, 2, k - 1}) {
+      batched->log_marginal_merged(c, others.data(), few, out.data());
+      for (int i = 0; i < few; ++i) {
+        plain->copy(k, others[i]);
+        plain->merge(k, c);
+        worst = larger(worst, difference(out[i], plain->log_marginal(k)));
+      }
+    }
+  }
+  return worst;
+}
+
 // Rows taken in, at the end and in place of others, are as if they had been there from the start. What was read before must not linger:
 // rows with gaps may follow rows without.
 double taking(const Make& make, int n) {
@@ -202,15 +231,28 @@ std::vector<Case> cases(int n, Rng& rng) {
     }
     return std::make_shared<Multinomial>(start.data(), column.data(), count.data(), m, d, 0.5);
   };
-  std::vector<double> psi(d * d, 0.2);
-  for (int j = 0; j < d; ++j) psi[j * d + j] = 1.0 + j;
-  const Make whole = [=](int first, int m) {
-    return std::make_shared<GaussianWishart>(at(real, first), m, d, half.data(), 0.4, d + 2.0, psi.data());
+  const auto full = [&rng, n](int columns) -> Make {
+    auto rows = std::make_shared<std::vector<double>>(static_cast<std::size_t>(n) * columns);
+    for (double& v : *rows) v = rng.normal();
+    return [=](int first, int m) {
+      std::vector<double> centre(columns, 0.1), psi(static_cast<std::size_t>(columns) * columns, 0.02);
+      for (int i = 0; i < columns; ++i) psi[static_cast<std::size_t>(i) * columns + i] = 1.0 + 0.1 * i;
+      return std::make_shared<GaussianWishart>(rows->data() + static_cast<std::size_t>(first) * columns, m, columns, centre.data(), 0.1,
+                                               columns + 6.0, psi.data());
+    };
   };
-  return {{"GaussianWishart", whole}, {"Multinomial", words},
-          {"Categorical", plain},     {"Categorical with gaps", holes},
-          {"Poisson", few},           {"Poisson, large, with gaps", many, true},
-          {"GaussianDiagonal", even}, {"GaussianDiagonal with gaps", no_longer_even},
+  return {{"GaussianWishart, 4 columns", full(4)},
+          {"GaussianWishart, 13 columns", full(13), true},
+          {"GaussianWishart, 20 columns", full(20), true},
+          {"GaussianWishart, 45 columns", full(45), true},
+          {"GaussianWishart, 131 columns", full(131), true},
+          {"Multinomial", words},
+          {"Categorical", plain},
+          {"Categorical with gaps", holes},
+          {"Poisson", few},
+          {"Poisson, large, with gaps", many, true},
+          {"GaussianDiagonal", even},
+          {"GaussianDiagonal with gaps", no_longer_even},
           {"Product", product}};
 }
 
@@ -225,6 +267,8 @@ TEST_CASE("doors of statistics") {
     auto likelihood = c.make(0, n);
     const double worst = doors(*likelihood, rng);
     CHECK_MESSAGE(worst < 1e-8, "doors of ", c.name, ": ", worst);
+    const double joined = unions(*likelihood);
+    CHECK_MESSAGE(joined < 1e-8, "unions of ", c.name, ": ", joined);
     const double taken = taking(c.make, n);
     CHECK_MESSAGE(taken < 1e-8, "rows taken in by ", c.name, ": ", taken);
     if (c.heavy) continue;

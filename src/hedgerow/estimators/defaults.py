@@ -13,7 +13,9 @@ On iris two and three clusters are nearly as good by expected loss, and a short 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ __all__ = ["default_draws", "default_likelihood", "default_prior", "settle"]
 
 MOST_CORRELATED = 20  # columns; beyond that, and with few rows for each, columns are taken apart
 ROWS_PER_COLUMN = 5
-TRIED_ROWS = 1_000
+TRIED_ROWS, TRIED_ENTRIES = 1_000, 32_000  # of each, at most, are looked at in a search
 LEAST_DRAWS, MOST_DRAWS, MANY_ENTRIES = 250, 2_000, 7_500
 SHARES = (0.03, 0.06, 0.12, 0.25, 0.5, 0.75, 1.0)
 FREEDOMS = (2.0, 4.0, 6.0, 12.0, 24.0)  # beyond the number of columns
@@ -96,7 +98,6 @@ class _Search:
 
     def wishart(self) -> GaussianWishart:
         """Share and degrees of freedom in turn, each at its best given the other, until neither moves."""
-        share, freedom = 0.25, 6.0
         tried: dict[tuple[float, float], float] = {}
 
         def score(c: float, more: float) -> float:
@@ -104,11 +105,12 @@ class _Search:
                 tried[c, more] = self._score(self._wishart(c, more))
             return tried[c, more]
 
+        share, freedom = 0.25, 6.0
         if len(self.X) > 2:
             for _ in range(3):
                 before = (share, freedom)
-                share = max(SHARES, key=lambda c: score(c, freedom))
-                freedom = max(FREEDOMS, key=lambda more: score(share, more))
+                share = self._best(SHARES, share, partial(score, more=freedom))
+                freedom = self._best(FREEDOMS, freedom, partial(score, share))
                 if (share, freedom) == before:
                     break
         return self._wishart(share, freedom)
@@ -119,10 +121,24 @@ class _Search:
             return self._diagonal(0.25)
         return self._diagonal(max(DIAGONAL_SHARES, key=lambda c: self._score(self._diagonal(c))))
 
+    def _best(self, values: tuple[float, ...], start: float, score: Callable[[float], float]) -> float:
+        """The value of highest score; with many columns, where each score takes long, the first hilltop from `start`."""
+        if self.X.shape[1] <= MOST_CORRELATED:
+            return max(values, key=score)
+        at = values.index(start)
+        for step in (1, -1):
+            while 0 <= at + step < len(values) and score(values[at + step]) > score(values[at]):
+                at += step
+        return values[at]
+
+    @cached_property
+    def _columns(self) -> tuple[FloatArray, FloatArray]:
+        return column_means(self.X), spread(self.X).scale
+
     def _wishart(self, share: float, more: float) -> GaussianWishart:
-        d = self.X.shape[1]
-        psi = np.diag(share * (more - 1.0) * spread(self.X).scale ** 2)
-        return GaussianWishart(mean=column_means(self.X), r=0.1, nu=d + more, psi=psi)
+        mean, scale = self._columns
+        psi = np.diag(share * (more - 1.0) * scale**2)
+        return GaussianWishart(mean=mean, r=0.1, nu=len(mean) + more, psi=psi)
 
     def _diagonal(self, share: float) -> GaussianDiagonal:
         scale = share * (DIAGONAL_SHAPE - 1.0) * column_variances(self.X)
@@ -131,6 +147,7 @@ class _Search:
     def _score(self, likelihood: Likelihood) -> float:
         """Log joint of the better of two forests built row by row."""
         rows = self.X
-        if len(rows) > TRIED_ROWS:
-            rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), TRIED_ROWS, replace=False))]
+        few = min(TRIED_ROWS, max(2, TRIED_ENTRIES // rows.shape[1]))
+        if len(rows) > few:
+            rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), few, replace=False))]
         return ibhc(Mixture(DP(1.0), likelihood.resolve(self.X)), rows, passes=2, seed=0).log_joint

@@ -20,8 +20,6 @@ class GaussianWishart final : public Likelihood {
   // More rows at the end; streams grow this way.
   void append(const double* x, int n);
   void take(const Likelihood& other, const int* to) override;
-  // Overwrites a row that no longer belongs to any slot.
-  void replace(int row, const double* x);
 
   const double* row(int i) const { return y_.data() + static_cast<std::size_t>(i) * d_; }
   double r() const { return r_; }
