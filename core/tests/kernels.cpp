@@ -39,6 +39,17 @@ TEST_CASE("log gamma against libm") {
   CHECK_MESSAGE(worst < 1e-14, worst);
 }
 
+// Where numbers lie farther apart than the width, and where there are none, as in a state that nobody wrote.
+TEST_CASE("a slice update ends wherever it begins") {
+  Rng rng(4);
+  for (const double x : {0.0, 1e15, 1e17, -1e17, 1e300, -1e300})
+    for (const double rate : {1.0, 1e-10, 1e-300}) {
+      const double drawn = slice_update(rng, x, 1.0, [&](double v) { return -rate * std::abs(v); });
+      CHECK(std::isfinite(drawn));
+    }
+  for (const double x : {std::nan(""), kInf}) CHECK(!std::isfinite(slice_update(rng, x, 1.0, [](double v) { return -v * v; })));
+}
+
 // Random rows move between a few clusters: what is kept by rank-one updates against a fresh build.
 TEST_CASE("drift of log densities over a million moves") {
   Rng rng(2);

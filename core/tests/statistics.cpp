@@ -156,10 +156,10 @@ double taking(const Make& make, int n) {
 }
 
 // The mean density of a row over drawn atoms is its predictive: the distance in standard errors.
-double atoms(const Likelihood& likelihood, Rng& rng) {
+double atoms(const Likelihood& likelihood, Rng& rng, int step) {
   auto statistics = likelihood.statistics(Layout::clusters);
   statistics->reserve(1);
-  for (int i = 1; i < likelihood.rows(); i += 2) statistics->add(0, i);
+  for (int i = 1; i < likelihood.rows(); i += step) statistics->add(0, i);
   std::vector<double> atom(statistics->atom_size());
   double mean = 0.0, square = 0.0;
   const int draws = 4000;
@@ -195,7 +195,7 @@ std::vector<Case> cases(int n, Rng& rng) {
     (*gaps)[i] = gap ? -1 : (*codes)[i];
     (*small)[i] = std::floor(rng.gamma(0.5, 0.2));
     (*large)[i] = rng.uniform() < 0.2 ? std::nan("") : std::floor(rng.gamma(1.0, 1e-5));
-    (*real)[i] = rng.normal();
+    (*real)[i] = 1.5 + rng.normal();
     (*holed)[i] = gap ? std::nan("") : (*real)[i];
   }
   const auto at = [d](const auto& data, int first) { return data->data() + static_cast<std::size_t>(first) * d; };
@@ -272,7 +272,35 @@ TEST_CASE("doors of statistics") {
     const double taken = taking(c.make, n);
     CHECK_MESSAGE(taken < 1e-8, "rows taken in by ", c.name, ": ", taken);
     if (c.heavy) continue;
-    const double score = atoms(*likelihood, rng);
-    CHECK_MESSAGE(score < 5.0, "atoms of ", c.name, ": ", score);
+    for (const int step : {2, 25}) {  // of thirty rows, and of three, where the base measure matters
+      const double score = atoms(*likelihood, rng, step);
+      CHECK_MESSAGE(score < 5.0, "atoms of ", c.name, ": ", score);
+    }
+  }
+}
+
+// A row far from all others takes its digits with it when it leaves: statistics say so, or have kept them.
+TEST_CASE("what a far row leaves behind") {
+  Rng rng(8);
+  const int n = 12, d = 3;
+  std::vector<double> x(n * d), mean(d, 0.0), one(d, 1.0), psi(d * d, 0.0);
+  for (int j = 0; j < d; ++j) psi[j * d + j] = 1.0;
+  for (double& v : x) v = rng.normal();
+  for (const double far : {30.0, 1e4, 1e6, 1e8}) {
+    for (int j = 0; j < d; ++j) x[j] = far;
+    const std::shared_ptr<Likelihood> families[] = {
+        std::make_shared<GaussianWishart>(x.data(), n, d, mean.data(), 0.1, d + 2.0, psi.data()),
+        std::make_shared<GaussianDiagonal>(x.data(), n, d, mean.data(), one.data(), one.data(), one.data())};
+    for (const auto& family : families)
+      for (const Layout layout : {Layout::clusters, Layout::nodes}) {
+        auto kept = family->statistics(layout), fresh = family->statistics(layout);
+        kept->reserve(1);
+        fresh->reserve(1);
+        for (int i = 0; i < n; ++i) kept->add(0, i);
+        for (int i = 1; i < n; ++i) fresh->add(0, i);
+        if (!kept->remove(0, 0)) continue;  // its owner makes it anew
+        CHECK_MESSAGE(difference(kept->log_marginal(0), fresh->log_marginal(0)) < 1e-6, far);
+        CHECK_MESSAGE(difference(kept->log_predictive_without(1, 0), fresh->log_predictive_without(1, 0)) < 1e-6, far);
+      }
   }
 }

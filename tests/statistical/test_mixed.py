@@ -154,5 +154,6 @@ def test_bases_of_little_weight_are_counted() -> None:
         q = np.exp(log_q)
         model = hr.Mixture(hr.MixedNRM(hr.NGG(0.9, 0.3, 0.5), q=q), FAMILY)
         expected = log_prior(model.prior.base, q, times, xi) + LOG_LIKELIHOOD  # type: ignore[attr-defined]
-        found = [model.log_joint(X, labels, u=xi, times=times) for labels in PARTITIONS]
+        chains = (Chain(model, X, hr.Gibbs(), labels=labels, seed=0, start={"u": xi}, times=times) for labels in PARTITIONS)
+        found = [chain.log_joint() for chain in chains]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())

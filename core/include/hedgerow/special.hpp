@@ -87,6 +87,7 @@ class SliceUpdate {
     bool apart = false;
     while (right - left > 1.1 * width_) {
       const double middle = 0.5 * (left + right);
+      if (!(left < middle && middle < right)) break;  // no number lies between: so far out the width is lost in rounding
       apart = apart || (x_ < middle) != (proposal < middle);
       (proposal < middle ? right : left) = middle;
       if (apart && !inside(left) && !inside(right)) return false;
