@@ -272,7 +272,7 @@ def test_a_full_disk_leaves_no_stump_of_a_new_run(place, tmp_path, capsys):
     done = limited(60_000, "fit", place / "flowers.csv", "--id", "plant", "--out", tmp_path / "run", *SHORT)
     assert done.returncode == 1
     assert "report.html: File too large" in done.stderr
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"run.hedge", "labels.csv", "checkpoint", ".lock"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"run.hedge", "labels.csv", "profiles.csv", "checkpoint", ".lock"}
     assert run(capsys, "report", tmp_path / "run")[0] == 0
 
 
