@@ -14,6 +14,7 @@
 #include "hedgerow/smc.hpp"
 #include "hedgerow/special.hpp"
 #include "larger.hpp"
+#include "priors.hpp"
 #include "testing.hpp"
 
 using namespace hedgerow;
@@ -123,15 +124,6 @@ static std::vector<std::shared_ptr<const Likelihood>> families(int n) {
     indptr.push_back(static_cast<std::int64_t>(indices.size()));
   }
   return {gw, gd, std::make_shared<Multinomial>(indptr.data(), indices.data(), counts.data(), n, 20, 0.5)};
-}
-
-static Prior sampled_prior() {
-  Prior prior;
-  prior.kind = PriorKind::nrm;
-  prior.sigma = 0.3;
-  prior.alpha_law = Law{1.0, 1.0};
-  prior.sigma_law = Law{1.0, 2.0};
-  return prior;
 }
 
 TEST_CASE("every kernel over every likelihood") {

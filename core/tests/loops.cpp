@@ -96,6 +96,55 @@ double gaussian_merged(const Simd& loops, Rng& rng, int d) {
   return worst;
 }
 
+// One matrix of many columns: I + A + B + wu uuᵀ + wv vvᵀ, its determinant and inverse; products and sums of packed triangles.
+double one_matrix(const Simd& loops, Rng& rng, int d) {
+  const int t = d * (d + 1) / 2, stride = (d + 7) / 8 * 8;
+  const double wu = 0.7, wv = 1.3;
+  std::vector<double> a(t), b(t), u(d), v(d), product(d), full(d * d);
+  for (int i = 0, f = 0; i < d; ++i) {
+    u[i] = rng.normal();
+    v[i] = rng.normal();
+    for (int j = 0; j <= i; ++j, ++f) {
+      a[f] = i == j ? d + rng.uniform() : 0.3 * rng.normal();
+      b[f] = i == j ? rng.uniform() : 0.1 * rng.normal();
+    }
+  }
+  for (int i = 0, f = 0; i < d; ++i)
+    for (int j = 0; j <= i; ++j, ++f) full[i * d + j] = full[j * d + i] = (i == j) + a[f] + b[f] + wu * u[i] * u[j] + wv * v[i] * v[j];
+  AlignedVector<double> square(static_cast<std::size_t>(stride) * stride), work(square.size());
+  loops.scale_matrix(square.data(), d, a.data(), b.data(), u.data(), wu, v.data(), wv);
+  double worst = 0.0;
+  for (int i = 0; i < d; ++i)
+    for (int j = 0; j <= i; ++j) worst = larger(worst, relative(square[static_cast<std::size_t>(i) * stride + j], full[i * d + j]));
+  worst = larger(worst, relative(loops.factor_square(square.data(), d), log_determinant(full, d)));
+  std::vector<double> inverse(t);
+  loops.invert_square(square.data(), d, work.data(), inverse.data());
+  auto entry = [](const std::vector<double>& packed, int i, int j) {
+    return i >= j ? packed[i * (i + 1) / 2 + j] : packed[j * (j + 1) / 2 + i];
+  };
+  for (int i = 0; i < d; ++i)
+    for (int j = 0; j < d; ++j) {
+      double sum = 0.0;
+      for (int k = 0; k < d; ++k) sum += full[i * d + k] * entry(inverse, k, j);
+      worst = larger(worst, std::abs(sum - (i == j)));
+    }
+  double quadratic = 0.0;
+  const double found = loops.packed_product(a.data(), d, u.data(), product.data());
+  for (int i = 0; i < d; ++i) {
+    double sum = 0.0;
+    for (int j = 0; j < d; ++j) sum += entry(a, i, j) * u[j];
+    worst = larger(worst, relative(product[i], sum));
+    quadratic += sum * u[i];
+  }
+  worst = larger(worst, relative(found, quadratic), relative(loops.packed_quadratic(a.data(), d, u.data()), quadratic));
+  std::vector<double> changed = a;
+  loops.packed_rank_one(changed.data(), d, v.data(), -0.4);
+  for (int i = 0, f = 0; i < d; ++i)
+    for (int j = 0; j <= i; ++j, ++f) worst = larger(worst, relative(changed[f], a[f] - 0.4 * v[i] * v[j]));
+  square[static_cast<std::size_t>(d - 1) * stride + d - 1] = -1.0;
+  return std::isnan(loops.factor_square(square.data(), d)) ? worst : kInf;
+}
+
 double diagonal_predictive(const Simd& loops, Rng& rng, int d) {
   const int blocks = 3, fields = 4 * d;
   const auto panel = panel_of(blocks, fields, [&](int f) { return f < d || f >= 3 * d ? rng.normal() : rng.uniform(); });
@@ -238,9 +287,10 @@ TEST_CASE("hot loops of every instruction set") {
     if (!loops) continue;
     Rng rng(1);
     const auto expect = [&](double worst, const char* what) { CHECK_MESSAGE(worst < 1e-12, what, ", ", name, ": ", worst); };
-    for (const int d : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 64, 65}) {
+    for (const int d : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 64, 65, 130}) {
       expect(gaussian_predictive(*loops, rng, d), "Gaussian predictives");
       expect(gaussian_merged(*loops, rng, d), "determinants of merged clusters");
+      expect(one_matrix(*loops, rng, d), "one matrix");
       expect(diagonal_predictive(*loops, rng, d), "diagonal predictives");
       expect(poisson_predictive(*loops, rng, d), "Poisson predictives");
       expect(sums_of_fields(*loops, rng, d), "sums of fields");

@@ -19,6 +19,7 @@
 #include "hedgerow/likelihoods/gaussian_wishart.hpp"
 #include "hedgerow/likelihoods/multinomial.hpp"
 #include "hedgerow/stream.hpp"
+#include "priors.hpp"
 #include "testing.hpp"
 
 using namespace hedgerow;
@@ -45,15 +46,6 @@ std::shared_ptr<GaussianDiagonal> diagonal(const std::vector<double>& x, int d) 
   const std::vector<double> mean(d, 0.0), one(d, 1.0);
   return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(x.size()) / d, d, mean.data(), one.data(), one.data(),
                                             one.data());
-}
-
-Prior sampled_prior() {
-  Prior prior;
-  prior.kind = PriorKind::nrm;
-  prior.sigma = 0.3;
-  prior.alpha_law = Law{1.0, 1.0};
-  prior.sigma_law = Law{1.0, 2.0};
-  return prior;
 }
 
 // ---- what refers to parts of itself stays where it is

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
-import os
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,25 +19,15 @@ from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, NIG, Gamma, PitmanYor, Stable
 
-DATA = Path(os.environ.get("HEDGEROW_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 
-
-def load(name: str) -> dict[str, Any]:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not in {DATA}; set HEDGEROW_DATA to the folder that holds it")
-    with np.load(path) as file:
-        return dict(file)
-
-
-def test_log_joint_of_the_authors_toy_set() -> None:
-    data = load("nrmm_author_data.npz")
+def test_log_joint_of_the_authors_toy_set(stored: Any) -> None:
+    data = stored("nrmm_author_data.npz")
     model = Mixture(DP(alpha=1.0), GaussianWishart())
     assert model.log_joint(data["toy_X"], data["toy_y"]) == pytest.approx(-1577.5696, abs=5e-5)
 
 
-def test_log_joint_of_the_nips_corpus() -> None:
-    data = load("nips_uci_bow.npz")
+def test_log_joint_of_the_nips_corpus(stored: Any) -> None:
+    data = stored("nips_uci_bow.npz")
     parts = (
         data["data"].astype(np.float64),
         data["indices"].astype(np.int32),

@@ -18,46 +18,9 @@ from hedgerow.errors import MissingExtraError, ParameterError
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior, predictive
-from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Stable
-from hedgerow.summaries import canonical, similarity
+from hedgerow.priors import DP, NGG, NIG, MixedNRM, PitmanYor, Stable
+from hedgerow.summaries import similarity
 from hedgerow.testing import enumerate_partitions
-
-
-def make(model: Mixture, X: Any, labels: Any, **changes: Any) -> Posterior:
-    """A posterior over given partitions, hyper-parameters at the prior's values."""
-    data = model.likelihood.check(X)
-    model = model.resolve(data)
-    stack = canonical(labels)
-    alpha, sigma, tau = model.prior.measure({"alpha": 1.0, **model.prior.values()})
-    fill = {"u": 1.3, "alpha": alpha, "sigma": sigma, "tau": tau}
-    if "theta" in model.prior.values():
-        fill["theta"] = model.prior.values()["theta"]
-    traces = {name: np.full(stack.shape[:2], float(value)) for name, value in fill.items()}
-    joints = np.random.default_rng(0).normal(size=stack.shape[:2])
-    given = {"labels": stack, "log_joint": joints, "X": data, "model": model, **traces, **changes}
-    return Posterior(**given)
-
-
-@pytest.fixture
-def post() -> Posterior:
-    rng = np.random.default_rng(1)
-    X = np.concatenate([rng.normal(-3, 1, (12, 2)), rng.normal(3, 1, (8, 2))])
-    labels = np.tile(np.repeat([0, 1], [12, 8]), (2, 30, 1))
-    labels[:, ::3, 5] = 1
-    labels[1, ::4, 19] = 2
-    model = Mixture(NGG(Gamma(1, 1), Beta(1.5, 1.5), 1.0), GaussianWishart())
-    shape = labels.shape[:2]
-    return make(
-        model,
-        X,
-        labels,
-        u=rng.gamma(2, 1, shape),
-        alpha=rng.gamma(2, 1, shape),
-        sigma=rng.beta(2, 2, shape),
-        sample_stats={"accepted": rng.random(shape)},
-        run={"seed": 3, "kernel": "Gibbs()", "interrupted": False, "chains": 2},
-    )
-
 
 # the draws
 
@@ -105,7 +68,7 @@ def test_summary_rows_columns_and_verdict(post: Posterior) -> None:
     assert "90%" in table.title
 
 
-def test_verdict_follows_the_chains(post: Posterior) -> None:
+def test_verdict_follows_the_chains(make: Any, post: Posterior) -> None:
     rng = np.random.default_rng(0)
     model = Mixture(DP(1.0), GaussianWishart())
     labels = (rng.random((4, 1000, 20)) < 0.5).astype(int)
@@ -192,7 +155,7 @@ def log_marginal_prior(prior: Any, sizes: list[int]) -> float:
 
 
 @pytest.mark.parametrize("prior", [DP(0.7), PitmanYor(0.8, 0.3), NGG(0.9, 0.4, 1.2), NIG(1.1), Stable(1.0, 0.4)])
-def test_predictive_weights_are_ratios_of_joints(prior: Any) -> None:
+def test_predictive_weights_are_ratios_of_joints(make: Any, prior: Any) -> None:
     rng = np.random.default_rng(2)
     X, fresh = rng.normal(size=(7, 2)), rng.normal(size=(3, 2))
     post = make(Mixture(prior, GaussianWishart()), X, [[[0, 0, 1, 1, 1, 2, 0]]])
@@ -213,7 +176,7 @@ def test_predictive_weights_are_ratios_of_joints(prior: Any) -> None:
             assert weights[i, k] == pytest.approx(after - before, abs=1e-6)
 
 
-def test_membership_is_the_posterior_once_the_new_row_is_known() -> None:
+def test_membership_is_the_posterior_once_the_new_row_is_known(make: Any) -> None:
     """Draws in their exact proportions; then the answer must be the enumerated posterior of one row more."""
     rng = np.random.default_rng(3)
     X = np.sort(rng.normal(0, 2.5, (5, 1)), axis=0)
@@ -252,7 +215,7 @@ def test_predict_puts_rows_where_they_belong(post: Posterior) -> None:
     assert density[0] > density[2]
 
 
-def test_max_draws_thins_all_chains_evenly(post: Posterior) -> None:
+def test_max_draws_thins_all_chains_evenly(make: Any, post: Posterior) -> None:
     assert not np.array_equal(post.labels[0], post.labels[1])
     fresh = np.array([[-3.0, -3.0], [3.0, 3.0], [0.0, 0.5], [60.0, -80.0]])
     partition = np.repeat([0, 1], [12, 8])
@@ -274,7 +237,7 @@ def test_blocks_of_new_rows_change_nothing(post: Posterior, monkeypatch: pytest.
     assert np.allclose(post.log_density(fresh), whole[1])
 
 
-def test_the_order_of_the_draws_does_not_matter() -> None:
+def test_the_order_of_the_draws_does_not_matter(make: Any) -> None:
     """Draws that foretell a row by very different densities, in both orders."""
     X = np.concatenate([np.random.default_rng(0).normal(0, 0.1, (8, 1)), [[30.0]]])
     stack = np.array([[[0] * 9, [0] * 8 + [1], [0] * 4 + [1] * 4 + [2]]])
@@ -285,7 +248,7 @@ def test_the_order_of_the_draws_does_not_matter() -> None:
     assert len({tuple(np.round(row, 3)) for row in forth}) == 3
 
 
-def test_predict_on_sparse_counts() -> None:
+def test_predict_on_sparse_counts(make: Any) -> None:
     counts = sparse.csr_array(np.array([[9, 0, 0], [8, 1, 0], [0, 0, 9], [0, 1, 8]]))
     post = make(Mixture(DP(1.0), Multinomial()), counts, np.tile([0, 0, 1, 1], (1, 3, 1)))
     assert post.predict(sparse.csr_matrix([[5, 0, 0], [0, 0, 5]])).tolist() == [0, 1]
@@ -306,7 +269,7 @@ def test_predict_refuses_what_does_not_fit(post: Posterior) -> None:
         dataclasses.replace(post, model=None).predict(np.zeros((2, 2)))
 
 
-def test_predict_with_times() -> None:
+def test_predict_with_times(make: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 1))
     times = np.array([2000, 2000, 2001, 2001, 2002, 2002])

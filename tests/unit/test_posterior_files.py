@@ -34,43 +34,6 @@ from hedgerow.likelihoods import (
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Stable
-from hedgerow.summaries import canonical
-
-
-def make(model: Mixture, X: Any, labels: Any, **changes: Any) -> Posterior:
-    """A posterior over given partitions, hyper-parameters at the prior's values."""
-    data = model.likelihood.check(X)
-    model = model.resolve(data)
-    stack = canonical(labels)
-    alpha, sigma, tau = model.prior.measure({"alpha": 1.0, **model.prior.values()})
-    fill = {"u": 1.3, "alpha": alpha, "sigma": sigma, "tau": tau}
-    if "theta" in model.prior.values():
-        fill["theta"] = model.prior.values()["theta"]
-    traces = {name: np.full(stack.shape[:2], float(value)) for name, value in fill.items()}
-    joints = np.random.default_rng(0).normal(size=stack.shape[:2])
-    given = {"labels": stack, "log_joint": joints, "X": data, "model": model, **traces, **changes}
-    return Posterior(**given)
-
-
-@pytest.fixture
-def post() -> Posterior:
-    rng = np.random.default_rng(1)
-    X = np.concatenate([rng.normal(-3, 1, (12, 2)), rng.normal(3, 1, (8, 2))])
-    labels = np.tile(np.repeat([0, 1], [12, 8]), (2, 30, 1))
-    labels[:, ::3, 5] = 1
-    labels[1, ::4, 19] = 2
-    model = Mixture(NGG(Gamma(1, 1), Beta(1.5, 1.5), 1.0), GaussianWishart())
-    shape = labels.shape[:2]
-    return make(
-        model,
-        X,
-        labels,
-        u=rng.gamma(2, 1, shape),
-        alpha=rng.gamma(2, 1, shape),
-        sigma=rng.beta(2, 2, shape),
-        sample_stats={"accepted": rng.random(shape)},
-        run={"seed": 3, "kernel": "Gibbs()", "interrupted": False, "chains": 2},
-    )
 
 
 def test_a_file_brings_everything_back(post: Posterior, tmp_path: Path) -> None:
@@ -106,7 +69,7 @@ def test_a_file_brings_everything_back(post: Posterior, tmp_path: Path) -> None:
     ],
     ids=lambda model: type(model.prior).__name__,
 )
-def test_every_model_comes_back(model: Mixture, tmp_path: Path) -> None:
+def test_every_model_comes_back(make: Any, model: Mixture, tmp_path: Path) -> None:
     X = np.random.default_rng(0).integers(0, 5, (6, 2)).astype(float)
     data: Any = sparse.csr_array(X) if isinstance(model.likelihood, Multinomial) else X
     post = make(model, data, np.zeros((1, 4, 6), dtype=int))
@@ -118,7 +81,7 @@ def test_every_model_comes_back(model: Mixture, tmp_path: Path) -> None:
     assert np.array_equal(dense[0], dense[1])
 
 
-def test_a_mixed_table_comes_back(tmp_path: Path) -> None:
+def test_a_mixed_table_comes_back(make: Any, tmp_path: Path) -> None:
     table = pd.DataFrame({"size": [1.0, 2.0, np.nan], "kind": ["oak", None, "elm"], "seen": [0, 3, 1], "wet": [0, 1, 1]})
     family = Product({"size": GaussianDiagonal(), "kind": Categorical(), "seen": Poisson(), "wet": Bernoulli()})
     model = Mixture(DP(1.0), family).resolve(table)
@@ -130,7 +93,7 @@ def test_a_mixed_table_comes_back(tmp_path: Path) -> None:
     assert back.log_density(table) == pytest.approx(post.log_density(table))
 
 
-def test_every_prior_and_likelihood_of_the_registry_comes_back(tmp_path: Path) -> None:
+def test_every_prior_and_likelihood_of_the_registry_comes_back(make: Any, tmp_path: Path) -> None:
     cases = [case for family in likelihoods.LIKELIHOODS if (case := family.example()) is not None]
     for prior in (example for kind in priors.PRIORS for example in kind.examples()):
         for family, X in cases:
@@ -146,7 +109,7 @@ class Own(NGG):
     """Somebody's prior."""
 
 
-def test_a_model_is_never_left_out_without_a_word(tmp_path: Path) -> None:
+def test_a_model_is_never_left_out_without_a_word(make: Any, tmp_path: Path) -> None:
     model = Mixture(Own(1.0, 0.3), GaussianDiagonal())
     post = make(model, np.arange(4.0)[:, None], np.zeros((1, 2, 4)))
     with pytest.warns(UserWarning, match=r"Got a Own\. The draws are saved without the model: load them with load\(path, model="):
@@ -155,7 +118,7 @@ def test_a_model_is_never_left_out_without_a_word(tmp_path: Path) -> None:
     assert load(tmp_path / "x", model=post.model).model == post.model
 
 
-def test_times_and_a_mixed_prior_come_back(tmp_path: Path) -> None:
+def test_times_and_a_mixed_prior_come_back(make: Any, tmp_path: Path) -> None:
     X = np.arange(4.0)[:, None]
     times = [date(2001, 1, 1), date(2001, 1, 1), date(2002, 1, 1), date(2003, 1, 1)]
     prior = MixedNRM(NGG(1.0, 0.3, 1.0), decay=0.5)
@@ -168,7 +131,7 @@ def test_times_and_a_mixed_prior_come_back(tmp_path: Path) -> None:
     assert back.predict_proba(X, times=times) == pytest.approx(post.predict_proba(X, times=times))
 
 
-def test_a_model_with_functions_is_left_out_and_given_again(tmp_path: Path) -> None:
+def test_a_model_with_functions_is_left_out_and_given_again(make: Any, tmp_path: Path) -> None:
     X = np.arange(5.0)[:, None]
     family = Custom(
         statistics=lambda rows: np.column_stack([np.ones(len(rows)), rows, rows**2]),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,16 +22,6 @@ from hedgerow.sampling import Chain
 from hedgerow.summaries.partitions import canonical
 from hedgerow.testing import enumerate_partitions
 
-DATA = Path(os.environ.get("HEDGEROW_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
-
-
-def load(name: str) -> dict[str, Any]:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not in {DATA}; set HEDGEROW_DATA to the folder that holds it")
-    with np.load(path) as file:
-        return dict(file)
-
 
 def twin_log_marginals(model: Any, X: Any, labels: np.ndarray) -> list[float]:
     return [model.reference(X[np.flatnonzero(labels == c)]) for c in range(labels.max() + 1)]
@@ -42,8 +30,8 @@ def twin_log_marginals(model: Any, X: Any, labels: np.ndarray) -> list[float]:
 # ---- the papers' numbers ----
 
 
-def test_authors_toy_set() -> None:
-    data = load("nrmm_author_data.npz")
+def test_authors_toy_set(stored: Any) -> None:
+    data = stored("nrmm_author_data.npz")
     X, y = data["toy_X"], data["toy_y"]
     base = likelihoods.nips2015_gaussian_wishart(X)
     assert np.linalg.det(base[3]) == pytest.approx(0.1)
@@ -53,8 +41,8 @@ def test_authors_toy_set() -> None:
     assert total == pytest.approx(-1577.5696, abs=5e-5)
 
 
-def test_nips_corpus() -> None:
-    data = load("nips_uci_bow.npz")
+def test_nips_corpus(stored: Any) -> None:
+    data = stored("nips_uci_bow.npz")
     parts = (data["data"].astype(float), data["indices"].astype(np.int64), data["indptr"].astype(np.int64))
     X = sparse.csr_matrix(parts, shape=tuple(data["shape"]))
     n = X.shape[0]
