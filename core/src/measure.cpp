@@ -188,7 +188,19 @@ double Measure::log_front() const {
   double total = 0.0;
   for (int t = 0; t < T_; ++t)
     if (n_t_[t] > 0) total += (n_t_[t] - 1) * log_xi_[t] - lgamma(n_t_[t]);
-  for (int r = 0; r < R_; ++r) total -= alpha_[r] * psi_over_alpha(log_xi_bar_[r], sigma_, tau_);
+  return total - exponent();
+}
+
+double Measure::log_front_in_logs() const {
+  double total = -exponent();
+  for (int t = 0; t < T_; ++t)
+    if (n_t_[t] > 0) total += n_t_[t] * (log_xi_[t] - group_unit_[t]) - lgamma(n_t_[t]);
+  return total;
+}
+
+double Measure::exponent() const {
+  double total = 0.0;
+  for (int r = 0; r < R_; ++r) total += alpha_[r] * psi_over_alpha(log_xi_bar_[r], sigma_, tau_);
   return total;
 }
 
@@ -212,9 +224,9 @@ double Measure::log_partition(const std::vector<int>& sizes, const std::vector<d
   return total;
 }
 
-// E[u/(u+τ) | Π]. With l = log(1 + u/τ) the density of l is (1−e^(−l))^(n−1) e^(σKl − ατ^σ (e^(σl)−1)/σ), log-concave and with
+// E[τ/(u+τ) | Π]. With l = log(1 + u/τ) the density of l is (1−e^(−l))^(n−1) e^(σKl − ατ^σ (e^(σl)−1)/σ), log-concave and with
 // nothing that cancels; in y = log l it falls off exponentially on both sides, and the trapezoid rule converges geometrically.
-double Measure::mean_share(double n, double K) const {
+double Measure::mean_rest(double n, double K) const {
   const double beta = alpha_[0] * std::pow(tau_, sigma_) / sigma_;
   auto log_density = [&](double y) {
     const double l = std::exp(y);
@@ -239,24 +251,17 @@ double Measure::mean_share(double n, double K) const {
     const double y = left + (right - left) * i / kNodes;
     const double w = std::exp(log_density(y) - top);
     mass += w;
-    sum -= w * std::expm1(-std::exp(y));
+    sum += w * std::exp(-std::exp(y));
   }
   return sum / mass;
 }
 
 Measure::Predictive Measure::predictive(int clusters) const {
   const double n = n_, K = clusters;
-  double join;
-  if (prior_.kind == PriorKind::py) {
-    join = 1.0 / (theta_ + n);
-  } else if (sigma_ == 0.0) {
-    join = 1.0 / (alpha_[0] + n);
-  } else if (tau_ == 0.0) {
-    join = 1.0 / n;
-  } else {
-    join = mean_share(n, K) / n;
-  }
-  return {join, std::max(0.0, 1.0 - join * (n - sigma_ * K))};
+  if (prior_.kind == PriorKind::py) return {1.0 / (theta_ + n), (theta_ + sigma_ * K) / (theta_ + n)};
+  if (sigma_ == 0.0) return {1.0 / (alpha_[0] + n), alpha_[0] / (alpha_[0] + n)};
+  const double rest = tau_ == 0.0 ? 0.0 : mean_rest(n, K), join = (1.0 - rest) / n;
+  return {join, rest + sigma_ * K * join};
 }
 
 }  // namespace hedgerow

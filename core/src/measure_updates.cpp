@@ -169,7 +169,7 @@ double Measure::update_scale(Rng& rng, const Block& block, const Tally& tally, d
   }));
 }
 
-// Every ξ_t by itself, given the others and α.
+// Every ξ_t by itself, given the others and α, where there are others in its block.
 void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char>* chosen) {
   const double log_tau = tau_ > 0.0 ? std::log(tau_) : -kInf;
   // ξ̄ less ξ_t's part: the groups before t, already renewed, and those after it.
@@ -180,7 +180,7 @@ void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char
   for (int t = T_ - 1; t >= 0; --t) add(t, &after[static_cast<std::size_t>(t + 1) * R_], &after[static_cast<std::size_t>(t) * R_]);
   for (int t = 0; t < T_; ++t) {
     if (n_t_[t] == 0) continue;
-    if (!chosen || (*chosen)[t]) {
+    if (blocks_[block_of_[t]].groups.size() > 1 && (!chosen || (*chosen)[t])) {
       double power = n_t_[t];
       for (int r = 0; r < R_; ++r) {
         rest[r] = log_add(before[r], after[static_cast<std::size_t>(t + 1) * R_ + r]);

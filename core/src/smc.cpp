@@ -29,9 +29,9 @@ struct Particle {
 
   const double* q(int c) const { return log_q.empty() ? nullptr : &log_q[static_cast<std::size_t>(c) * measure.bases()]; }
 
-  // Log of the prior's part of the target, up to what the rows of other groups contribute through Γ(n_t).
+  // Log of the prior's part of the target, as a density of log ξ.
   double log_prior() const {
-    double total = measure.log_front() + measure.log_units();
+    double total = measure.log_front_in_logs();
     for (std::size_t c = 0; c < sizes.size(); ++c) total += measure.log_weight(sizes[c], q(static_cast<int>(c)));
     return total;
   }
@@ -66,32 +66,103 @@ void draw_start(Particle& particle, const Prior& prior, Rng& rng) {
   particle.measure.set(log_xi.data(), alpha.data(), sigma, tau, theta);
 }
 
-// ξ_t of a group that gets its first row, drawn from a grid over log ξ_t that follows its conditional given what is there. Returns
-// the log weight: target over proposal. Call after the group's count became 1, with the row itself not yet in.
-double open_group(Particle& particle, int t, double log_prior_before, Rng& rng) {
-  Measure& measure = particle.measure;
-  // A Pitman–Yor partition of one row has probability 1 whatever θ and σ; u and α are drawn once the row is in.
-  if (measure.u_integrated() || measure.prior().kind == PriorKind::py) return -measure.log_new(0);
-  constexpr int kNodes = 240;
-  std::vector<double> target(kNodes + 1), mass(kNodes);
-  auto log_target = [&](double v) {  // density of v = log ξ_t, with the new row's prior mass of opening a cluster
-    measure.set_log_xi(t, v);
-    return v + particle.log_prior() + measure.log_new(t);
-  };
-  double reach = 30.0, step = 0.0, top = 0.0;
-  for (;; reach *= 2.0) {  // wide enough for the tails
-    step = 2.0 * reach / kNodes;
-    for (int i = 0; i <= kNodes; ++i) target[i] = log_target(-reach + i * step);
-    top = *std::max_element(target.begin(), target.end());
-    if (reach > 350.0 || std::max(target[0], target[kNodes]) < top - 35.0) break;
+// A density on the line that is linear in its logarithm between nodes. They stand close round the mode and ever farther apart from
+// there on, until the density is lost: tails may fall over a few units or over billions.
+class Ladder {
+ public:
+  template <class LogDensity>
+  Ladder(double start, const LogDensity& log_density) {
+    double step = 1.0, top = log_density(start);
+    for (int idle = 0; step > 0.2;) {  // climb with steps that double, then halve them
+      const double up = log_density(start + step), down = log_density(start - step);
+      if (std::max(up, down) > top) {
+        start += up >= down ? step : -step;
+        top = std::max(up, down);
+        step *= idle == 0 ? 2.0 : 1.0;
+      } else {
+        idle = 1;
+        step *= 0.5;
+      }
+    }
+    for (double side : {-1.0, 1.0}) {
+      double gap = 0.2, reach = 0.0;
+      for (double height = top; height > top - kDrop && at_.size() < kMost;) {
+        height = std::max(log_density(start + side * (reach += gap)), top - 700.0);
+        at_.push_back(start + side * reach);
+        height_.push_back(height - top);
+        gap *= 1.15;
+      }
+      if (side < 0.0) {
+        std::reverse(at_.begin(), at_.end());
+        std::reverse(height_.begin(), height_.end());
+        at_.push_back(start);
+        height_.push_back(0.0);
+      }
+    }
+    for (std::size_t i = 0; i + 1 < at_.size(); ++i) {
+      const double rise = height_[i + 1] - height_[i];
+      mass_.push_back((at_[i + 1] - at_[i]) * std::exp(height_[i]) * (std::abs(rise) < 1e-9 ? 1.0 : std::expm1(rise) / rise));
+      total_ += mass_.back();
+    }
   }
-  double total = 0.0;
-  for (int i = 0; i < kNodes; ++i) total += mass[i] = std::exp(std::max(target[i], target[i + 1]) - top) + 1e-12;
-  const int cell = draw_index(rng, mass.data(), kNodes, total);
-  const double v = -reach + (cell + rng.uniform()) * step;
-  const double log_proposal = std::log(mass[cell] / total / step);
-  const double weight = log_target(v) - log_prior_before - log_proposal;
-  return weight - measure.log_new(t);
+
+  // A draw, and the log of its density.
+  std::pair<double, double> draw(Rng& rng) const {
+    const int i = draw_index(rng, mass_.data(), static_cast<int>(mass_.size()), total_);
+    const double rise = height_[i + 1] - height_[i], u = rng.uniform();
+    const double share = std::abs(rise) < 1e-9 ? u : std::log1p(u * std::expm1(rise)) / rise;
+    return {at_[i] + share * (at_[i + 1] - at_[i]), height_[i] + share * rise - std::log(total_)};
+  }
+
+ private:
+  static constexpr double kDrop = 40.0;
+  static constexpr std::size_t kMost = 2000;
+  std::vector<double> at_, height_, mass_;
+  double total_ = 0.0;
+};
+
+// The first ξ of all: Σ_r ψ_r(q[t,r] ξ) is a standard exponential, and a partition of one row has probability 1.
+void open_first(Measure& measure, int t, Rng& rng) {
+  const double wanted = rng.exponential();
+  auto exponent = [&](double v) {
+    measure.set_log_xi(t, v);
+    return measure.exponent();
+  };
+  double low = -1.0, high = 1.0;
+  while (exponent(low) > wanted) low *= 2.0;
+  while (exponent(high) < wanted) high *= 2.0;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = 0.5 * (low + high);
+    (exponent(middle) < wanted ? low : high) = middle;
+  }
+  measure.set_log_xi(t, 0.5 * (low + high));
+}
+
+// ξ_t of a group that gets its first row, drawn from nearly its conditional given what is there, with the row's prior mass over all
+// clusters. Returns the log weight: target over proposal, but for the row. Call after the group's count became 1, with the row
+// itself not yet in.
+double open_group(Particle& particle, int t, bool first, double log_prior_before, Rng& rng) {
+  Measure& measure = particle.measure;
+  const int R = measure.bases();
+  // A Pitman–Yor partition of one row has probability 1 whatever θ and σ; u and α are drawn once the row is in.
+  if (first) {
+    if (measure.prior().kind != PriorKind::py) open_first(measure, t, rng);
+    return -measure.log_new(t);
+  }
+  std::vector<double> joined(R);
+  const Ladder ladder(measure.log_u(t), [&](double v) {  // density of v = log ξ_t
+    measure.set_log_xi(t, v);
+    double row = measure.log_new(t);
+    for (std::size_t c = 0; c < particle.sizes.size(); ++c) {
+      const double* q = particle.q(static_cast<int>(c));
+      for (int r = 0; r < R; ++r) joined[r] = q[r] + measure.lq(t, r);
+      row = log_add(row, measure.log_weight(particle.sizes[c] + 1, joined.data()) - measure.log_weight(particle.sizes[c], q));
+    }
+    return particle.log_prior() + row;
+  });
+  const auto [v, log_proposal] = ladder.draw(rng);
+  measure.set_log_xi(t, v);
+  return particle.log_prior() - log_prior_before - log_proposal;
 }
 
 }  // namespace
@@ -128,7 +199,7 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
       if (there == 0 && !measure.u_integrated()) {
         const double before = i == 0 ? 0.0 : particle.log_prior();
         measure.add_point(t);
-        log_weight[p] += open_group(particle, t, before, rng);
+        log_weight[p] += open_group(particle, t, i == 0, before, rng);
       } else {
         if (measure.u_integrated())
           log_weight[p] -= std::log(measure.alpha() + i);

@@ -86,6 +86,9 @@ class Measure {
 
   // log of the factor in front of Π_c: Π_t ξ_t^(n_t−1)/Γ(n_t) Π_r e^(−ψ_r(ξ̄_r)), or Γ(α)/Γ(α+n) for the DP.
   double log_front() const;
+  // The same as a density of log ξ, in the units of the weights: nothing in it is as large as log ξ.
+  double log_front_in_logs() const;
+  double exponent() const;  // Σ_r ψ_r(ξ̄_r)
   // What is reported as the prior part of the log joint: with u integrated out for DP and Pitman–Yor.
   double log_partition(const std::vector<int>& sizes, const std::vector<double>& log_q) const;
 
@@ -114,7 +117,7 @@ class Measure {
     double points = 0.0;
   };
   double gamma_table(int m) const;  // lnΓ(m−σ) − lnΓ(1−σ)
-  double mean_share(double n, double K) const;
+  double mean_rest(double n, double K) const;
   void refresh();
   void find_blocks();
   bool reaches(int t, int r) const { return lq(t, r) > kNoMixing; }

@@ -50,6 +50,8 @@ def _reversible(inside: Callable[[float], bool], x: float, proposal: float, left
     apart = False
     while right - left > 1.1 * width:
         middle = (left + right) / 2
+        if not left < middle < right:  # floats are farther apart than the width
+            break
         apart = apart or (x < middle) != (proposal < middle)
         if proposal < middle:
             right = middle
