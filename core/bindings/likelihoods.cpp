@@ -20,6 +20,8 @@ static void check(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
+static void check_power(double power) { check(power > 0.0 && power <= 1.0, "power must lie in (0, 1]"); }
+
 static Out<double> log_marginals(const Likelihood& likelihood, In<std::int32_t, 1> labels) {
   check(static_cast<int>(labels.shape(0)) == likelihood.rows(), "labels must have one entry per row");
   int k = 0;
@@ -107,6 +109,7 @@ static PyType_Slot likelihood_slots[] = {{Py_tp_traverse, reinterpret_cast<void*
 void bind_likelihoods(nb::module_& m) {
   nb::class_<Likelihood>(m, "Likelihood", nb::type_slots(likelihood_slots), "A conjugate family bound to its data.")
       .def_prop_ro("n_rows", &Likelihood::rows)
+      .def_prop_ro("power", &Likelihood::power)
       .def_prop_ro("serial", &Likelihood::serial)
       .def(
           "log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
@@ -127,19 +130,22 @@ void bind_likelihoods(nb::module_& m) {
 
   m.def(
       "GaussianDiagonal",
-      [](In<double, 2> x, In<double, 1> mean, In<double, 1> r, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
+      [](In<double, 2> x, In<double, 1> mean, In<double, 1> r, In<double, 1> a, In<double, 1> b,
+         double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
         const auto n = x.shape(0), d = x.shape(1);
         check(mean.shape(0) == d && r.shape(0) == d && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
         nb::gil_scoped_release release;
         return std::make_shared<GaussianDiagonal>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r.data(), a.data(),
-                                                  b.data());
+                                                  b.data(), power);
       },
-      nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("a"), nb::arg("b"));
+      nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("a"), nb::arg("b"), nb::arg("power") = 1.0);
 
   m.def(
       "Multinomial",
-      [](In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> counts, int n_columns,
-         double beta) -> std::shared_ptr<Likelihood> {
+      [](In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> counts, int n_columns, double beta,
+         double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
         check(indptr.shape(0) >= 1 && indices.shape(0) == counts.shape(0), "not a CSR matrix");
         const std::int64_t nnz = static_cast<std::int64_t>(indices.shape(0));
         check(indptr(0) == 0 && indptr(indptr.shape(0) - 1) == nnz, "not a CSR matrix");
@@ -153,13 +159,14 @@ void bind_likelihoods(nb::module_& m) {
         }
         nb::gil_scoped_release release;
         return std::make_shared<Multinomial>(indptr.data(), indices.data(), counts.data(), static_cast<int>(indptr.shape(0)) - 1,
-                                             n_columns, beta);
+                                             n_columns, beta, power);
       },
-      nb::arg("indptr"), nb::arg("indices"), nb::arg("counts"), nb::arg("n_columns"), nb::arg("beta"));
+      nb::arg("indptr"), nb::arg("indices"), nb::arg("counts"), nb::arg("n_columns"), nb::arg("beta"), nb::arg("power") = 1.0);
 
   m.def(
       "Categorical",
-      [](In<std::int32_t, 2> codes, In<std::int32_t, 1> levels, In<double, 1> beta) -> std::shared_ptr<Likelihood> {
+      [](In<std::int32_t, 2> codes, In<std::int32_t, 1> levels, In<double, 1> beta, double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
         const auto n = codes.shape(0), d = codes.shape(1);
         check(levels.shape(0) == d, "levels must match the columns of codes");
         std::size_t cells = 0;
@@ -172,22 +179,23 @@ void bind_likelihoods(nb::module_& m) {
         for (std::size_t i = 0; i < n; ++i)
           for (std::size_t j = 0; j < d; ++j) check(codes(i, j) < levels(j), "codes must be below the number of levels");
         nb::gil_scoped_release release;
-        return std::make_shared<Categorical>(codes.data(), static_cast<int>(n), static_cast<int>(d), levels.data(), beta.data());
+        return std::make_shared<Categorical>(codes.data(), static_cast<int>(n), static_cast<int>(d), levels.data(), beta.data(), power);
       },
-      nb::arg("codes"), nb::arg("levels"), nb::arg("beta"));
+      nb::arg("codes"), nb::arg("levels"), nb::arg("beta"), nb::arg("power") = 1.0);
 
   m.def(
       "Poisson",
-      [](In<double, 2> x, In<double, 1> a, In<double, 1> b) -> std::shared_ptr<Likelihood> {
+      [](In<double, 2> x, In<double, 1> a, In<double, 1> b, double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
         const auto n = x.shape(0), d = x.shape(1);
         check(d > 0 && a.shape(0) == d && b.shape(0) == d, "parameters must match the columns of X");
         for (std::size_t j = 0; j < d; ++j) check(a(j) > 0.0 && b(j) > 0.0, "a and b must be positive");
         for (std::size_t i = 0; i < n; ++i)
           for (std::size_t j = 0; j < d; ++j) check(!(x(i, j) < 0.0 || x(i, j) > 1e15), "counts must be whole numbers from 0 up");
         nb::gil_scoped_release release;
-        return std::make_shared<Poisson>(x.data(), static_cast<int>(n), static_cast<int>(d), a.data(), b.data());
+        return std::make_shared<Poisson>(x.data(), static_cast<int>(n), static_cast<int>(d), a.data(), b.data(), power);
       },
-      nb::arg("X"), nb::arg("a"), nb::arg("b"));
+      nb::arg("X"), nb::arg("a"), nb::arg("b"), nb::arg("power") = 1.0);
 
   m.def(
       "Product",
@@ -199,7 +207,8 @@ void bind_likelihoods(nb::module_& m) {
 
   m.def(
       "Custom",
-      [](In<double, 2> stats, std::uint64_t address) -> std::shared_ptr<Likelihood> {
+      [](In<double, 2> stats, std::uint64_t address, double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
         using Function = double (*)(const double*, std::int64_t);
         check(address != 0, "address must not be 0");
         const auto function = reinterpret_cast<Function>(static_cast<std::uintptr_t>(address));
@@ -207,17 +216,18 @@ void bind_likelihoods(nb::module_& m) {
           for (int i = 0; i < k; ++i) out[i] = function(s + static_cast<std::size_t>(i) * width, width);
         };
         return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)), batched,
-                                        false);
+                                        false, power);
       },
-      nb::arg("stats"), nb::arg("address"));
+      nb::arg("stats"), nb::arg("address"), nb::arg("power") = 1.0);
 
   m.def(
       "CustomCallable",
-      [](In<double, 2> stats, nb::callable callable) -> std::shared_ptr<Likelihood> {
+      [](In<double, 2> stats, nb::callable callable, double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
         return std::make_shared<Custom>(stats.data(), static_cast<int>(stats.shape(0)), static_cast<int>(stats.shape(1)),
-                                        PyMarginal(std::move(callable)), true);
+                                        PyMarginal(std::move(callable)), true, power);
       },
-      nb::arg("stats"), nb::arg("callable"));
+      nb::arg("stats"), nb::arg("callable"), nb::arg("power") = 1.0);
 }
 
 }  // namespace hedgerow::bindings

@@ -119,7 +119,7 @@ class CategoricalStatistics final : public Statistics {
 
   void draw_atom(int slot, Rng& rng, double* atom) override {
     const std::int32_t* p = record(slot);
-    for (int t = 0; t < cells_; ++t) atom[t] = rng.log_gamma_variate(f_.beta(t) + p[t]);
+    for (int t = 0; t < cells_; ++t) atom[t] = rng.log_gamma_variate(f_.beta(t) + f_.power() * p[t]);
     for (int j = 0; j < d_; ++j) {
       const int first = f_.first(j), levels = f_.first(j + 1) - first;
       const double total = log_sum(atom + first, levels);
@@ -132,7 +132,7 @@ class CategoricalStatistics final : public Statistics {
     double total = 0.0;
     for (int j = 0; j < d_; ++j)
       if (x[j] != Categorical::kMissing) total += atom[x[j]];
-    return total;
+    return f_.power() * total;
   }
 
  private:
@@ -166,6 +166,12 @@ class CategoricalStatistics final : public Statistics {
     const std::int32_t* p = record(slot);
     const std::int32_t* x = f_.row(row);
     double total = 0.0;
+    if (f_.power() != 1.0) {
+      for (int j = 0; j < d_; ++j)
+        if (x[j] != Categorical::kMissing)
+          total += f_.log_step(x[j], p[x[j]] - inside) - f_.log_step(cells_ + j, p[cells_ + j] - inside);
+      return total;
+    }
     for (int from = 0; from < d_; from += f_.factors()) {
       const int end = std::min(d_, from + f_.factors());
       double chosen = 1.0, all = 1.0;
@@ -193,11 +199,11 @@ class CategoricalStatistics final : public Statistics {
     double base = 0.0;
     for (int j = 0; j < d_; ++j) {
       const int reference = f_.reference(j);
-      const double usual = f_.log_plus(reference, p[reference]);
-      const double probability = usual - f_.log_plus(cells_ + j, p[cells_ + j]);
+      const double usual = f_.log_step(reference, p[reference]);
+      const double probability = usual - f_.log_step(cells_ + j, p[cells_ + j]);
       base += probability;
       for (int t = f_.first(j); t < f_.first(j + 1); ++t)
-        if (t != reference) lane[static_cast<std::size_t>(t) * kLanes] = f_.log_plus(t, p[t]) - usual;
+        if (t != reference) lane[static_cast<std::size_t>(t) * kLanes] = f_.log_step(t, p[t]) - usual;
       if (f_.gap(j)) lane[static_cast<std::size_t>(reference) * kLanes] = -probability;
     }
     lane[static_cast<std::size_t>(cells_) * kLanes] = base;
@@ -216,8 +222,8 @@ class CategoricalStatistics final : public Statistics {
 
 }  // namespace
 
-Categorical::Categorical(const std::int32_t* codes, int n, int d, const std::int32_t* levels, const double* beta)
-    : d_(d), first_(d + 1, 0), reference_(d), gap_(d, 0) {
+Categorical::Categorical(const std::int32_t* codes, int n, int d, const std::int32_t* levels, const double* beta, double power)
+    : Likelihood(power), d_(d), first_(d + 1, 0), reference_(d), gap_(d, 0), tables_(power) {
   for (int j = 0; j < d; ++j) first_[j + 1] = first_[j] + levels[j];
   beta_.assign(beta, beta + cells());
   table_of_.resize(cells() + d);
@@ -281,7 +287,7 @@ void Categorical::settle(int i) {
       gaps_ += gap_[j] == 0;
       gap_[j] = 1;
     } else {
-      total += log_plus(x[j], 0) - log_plus(cells() + j, 0);
+      total += log_step(x[j], 0) - log_step(cells() + j, 0);
     }
   }
   log_single_[i] = total;

@@ -35,7 +35,8 @@ class CustomStatistics final : public Statistics {
     auto& source = static_cast<CustomStatistics&>(other);
     std::copy_n(source.sum(from), m_, sum(slot));
     count_[slot] = source.count_[from];
-    value_[slot] = source.value_[from];
+    const bool same = source.f_.power() == f_.power() || count_[slot] == 0;
+    value_[slot] = same ? source.value_[from] : std::numeric_limits<double>::quiet_NaN();
   }
   void pack(int slot, std::vector<double>& out) override {
     out.insert(out.end(), sum(slot), sum(slot) + m_);
@@ -108,9 +109,16 @@ class CustomStatistics final : public Statistics {
 
 }  // namespace
 
-Custom::Custom(const double* stats, int n, int m, LogMarginal log_marginal, bool serial)
-    : m_(m), log_marginal_(std::move(log_marginal)), serial_(serial) {
+Custom::Custom(const double* stats, int n, int m, LogMarginal log_marginal, bool serial, double power)
+    : Likelihood(power), m_(m), log_marginal_(std::move(log_marginal)), serial_(serial) {
   append(stats, n);
+}
+
+void Custom::evaluate(const double* stats, int k, double* out) const {
+  if (power_ == 1.0) return log_marginal_(stats, k, m_, out);
+  std::vector<double> worth(stats, stats + static_cast<std::size_t>(k) * m_);
+  for (double& s : worth) s *= power_;
+  log_marginal_(worth.data(), k, m_, out);
 }
 
 void Custom::append(const double* stats, int n) {

@@ -182,18 +182,18 @@ class GaussianDiagonalStatistics final : public Statistics {
     }
   }
 
-  // θ = (constant, μ, λ) per column.
+  // θ = (constant, μ, λ) per column, constant and λ times the power.
   int atom_size() const override { return 3 * d_; }
 
   void draw_atom(int slot, Rng& rng, double* atom) override {
     const double* p = record(slot);
     for (int j = 0; j < d_; ++j, p += 3, atom += 3) {
-      const double n = p[0], r = f_.r(j) + n;
-      const double scale = 1.0 + 0.5 * (p[2] + f_.r(j) * n / r * p[1] * p[1]);
+      const double n = f_.power() * p[0], r = f_.r(j) + n;
+      const double scale = 1.0 + 0.5 * (f_.power() * p[2] + f_.r(j) * n / r * p[1] * p[1]);
       const double log_precision = rng.log_gamma_variate(f_.a(j) + 0.5 * n) - std::log(scale);
-      atom[0] = 0.5 * (log_precision - kLog2Pi) - f_.log_scale(j);
+      atom[0] = f_.power() * (0.5 * (log_precision - kLog2Pi) - f_.log_scale(j));
       atom[1] = n / r * p[1] + rng.normal() * std::exp(-0.5 * (log_precision + std::log(r)));
-      atom[2] = std::exp(log_precision);
+      atom[2] = f_.power() * std::exp(log_precision);
     }
   }
 
@@ -244,17 +244,17 @@ class GaussianDiagonalStatistics final : public Statistics {
 
   void column(int j, double n, double mean, double scatter, double& total, Logs& logs) const {
     if (n == 0.0) return;
-    const double r = f_.r(j);
+    const double r = f_.r(j), worth = f_.power() * n;
     total += f_.column_constant(j, n);
-    logs.take(f_.a(j) + 0.5 * n, 1.0 + 0.5 * (scatter + r * n / (r + n) * mean * mean));
+    logs.take(f_.a(j) + 0.5 * worth, 1.0 + 0.5 * (f_.power() * scatter + r * worth / (r + worth) * mean * mean));
   }
 
   Predictive predictive(int j, const double* p) const {
-    const double n = p[0], r = f_.r(j) + n;
-    const double scale = 1.0 + 0.5 * (p[2] + f_.r(j) * n / r * p[1] * p[1]);
-    const double constant = f_.log_gamma_half(j, n + 1.0) - f_.log_gamma_half(j, n) +
-                            0.5 * (std::log(r / (r + 1.0)) - kLog2Pi - std::log(scale)) - f_.log_scale(j);
-    return {n / r * p[1], r / (2.0 * (r + 1.0) * scale), f_.a(j) + 0.5 * (n + 1.0), constant};
+    const double power = f_.power(), n = power * p[0], r = f_.r(j) + n;
+    const double scale = 1.0 + 0.5 * (power * p[2] + f_.r(j) * n / r * p[1] * p[1]);
+    const double constant = f_.log_gamma_half(j, p[0] + 1.0) - f_.log_gamma_half(j, p[0]) +
+                            0.5 * (std::log(r / (r + power)) - power * kLog2Pi - power * std::log(scale)) - power * f_.log_scale(j);
+    return {n / r * p[1], power * r / (2.0 * (r + power) * scale), f_.a(j) + 0.5 * (n + power), constant};
   }
 
   void touch(int slot) {
@@ -293,8 +293,9 @@ class GaussianDiagonalStatistics final : public Statistics {
 
 }  // namespace
 
-GaussianDiagonal::GaussianDiagonal(const double* x, int n, int d, const double* mean, const double* r, const double* a, const double* b)
-    : d_(d), mean_(mean, mean + d), r_(r, r + d), a_(a, a + d), scale_(d), log_scale_(d), table_of_(d) {
+GaussianDiagonal::GaussianDiagonal(const double* x, int n, int d, const double* mean, const double* r, const double* a, const double* b,
+                                   double power)
+    : Likelihood(power), d_(d), mean_(mean, mean + d), r_(r, r + d), a_(a, a + d), scale_(d), log_scale_(d), table_of_(d) {
   for (int j = 0; j < d; ++j) {
     scale_[j] = std::sqrt(b[j]);
     log_scale_[j] = std::log(scale_[j]);
@@ -325,7 +326,7 @@ void GaussianDiagonal::append(const double* x, int n) {
     for (int j = 0; j < d_; ++j) {
       const double y = row(i)[j];
       if (std::isnan(y)) continue;
-      total += column_constant(j, 1.0) - (a_[j] + 0.5) * std::log1p(0.5 * r_[j] / (r_[j] + 1.0) * y * y);
+      total += column_constant(j, 1.0) - (a_[j] + 0.5 * power_) * std::log1p(0.5 * power_ * r_[j] / (r_[j] + power_) * y * y);
     }
     log_single_[i] = total;
   }
@@ -350,17 +351,19 @@ void GaussianDiagonal::grow_tables() {
   constexpr std::size_t kMost = std::size_t{1} << 22;
   if (tables_.size() * (n_ + 3) > kMost) return;
   for (std::size_t t = 0; t < tables_.size(); ++t)
-    for (int i = static_cast<int>(tables_[t].size()); i < n_ + 3; ++i) tables_[t].push_back(lgamma(table_a_[t] + 0.5 * i));
+    for (int i = static_cast<int>(tables_[t].size()); i < n_ + 3; ++i) tables_[t].push_back(lgamma(table_a_[t] + 0.5 * (power_ * i)));
 }
 
 double GaussianDiagonal::log_gamma_half(int j, double n) const {
   const auto& table = tables_[table_of_[j]];
   const auto i = static_cast<std::size_t>(n);
-  return i < table.size() ? table[i] : lgamma(a_[j] + 0.5 * n);
+  return i < table.size() ? table[i] : lgamma(a_[j] + 0.5 * (power_ * n));
 }
 
 double GaussianDiagonal::column_constant(int j, double n) const {
-  return log_gamma_half(j, n) - log_gamma_half(j, 0.0) + 0.5 * std::log(r_[j] / (r_[j] + n)) - n * (0.5 * kLog2Pi + log_scale_[j]);
+  const double worth = power_ * n;
+  return log_gamma_half(j, n) - log_gamma_half(j, 0.0) + 0.5 * std::log(r_[j] / (r_[j] + worth)) -
+         worth * (0.5 * kLog2Pi + log_scale_[j]);
 }
 
 std::unique_ptr<Statistics> GaussianDiagonal::statistics(Layout layout) const {

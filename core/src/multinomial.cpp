@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "hedgerow/counting.hpp"
 #include "hedgerow/special.hpp"
 #include "multinomial_cells.hpp"
 
@@ -14,8 +15,9 @@ constexpr std::int64_t kTable = 1 << 16;
 constexpr const char* kTooMany = "the counts must sum to less than 2e9";
 }  // namespace
 
-Multinomial::Multinomial(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n, int columns, double beta)
-    : columns_(columns), beta_(beta), log_gamma_beta_(lgamma(beta)), log_gamma_total_(lgamma(beta * columns)) {
+Multinomial::Multinomial(const std::int64_t* indptr, const std::int32_t* indices, const double* counts, int n, int columns, double beta,
+                         double power)
+    : Likelihood(power), columns_(columns), beta_(beta), log_gamma_beta_(lgamma(beta)), log_gamma_total_(lgamma(beta * columns)) {
   append(indptr, indices, counts, n);
 }
 
@@ -33,7 +35,7 @@ void Multinomial::append(const std::int64_t* indptr, const std::int32_t* indices
     start_.push_back(static_cast<std::int64_t>(cells_.size()) - (indptr[i + 1] - indptr[i]));
     length_.push_back(static_cast<std::int32_t>(indptr[i + 1] - indptr[i]));
     totals_.push_back(total);
-    coefficients_.push_back(lgamma(static_cast<double>(total) + 1.0) - logs);
+    coefficients_.push_back(power_ * (lgamma(static_cast<double>(total) + 1.0) - logs));
     grand_total_ += total;
   }
   if (grand_total_ > kMostTokens) throw std::invalid_argument(kTooMany);
@@ -96,14 +98,17 @@ void Multinomial::grow_table() {
   table_.clear();
   for (auto c = static_cast<std::int64_t>(grown.size()); c < wanted; ++c) grown.push_back(log_rising(c));
   table_ = std::move(grown);
+  if (power_ == 1.0) return;
+  for (auto c = static_cast<std::int64_t>(factors_.size()); c < wanted; ++c)
+    factors_.push_back(std::exp(log_rising_any(beta_ + power_ * static_cast<double>(c), power_)));
 }
 
 double Multinomial::log_rising(std::int64_t c) const {
   if (static_cast<std::uint64_t>(c) < table_.size()) return table_[c];
-  return lgamma(beta_ + static_cast<double>(c)) - log_gamma_beta_;
+  return lgamma(beta_ + power_ * static_cast<double>(c)) - log_gamma_beta_;
 }
 
-double Multinomial::log_normaliser(double tokens) const { return log_gamma_total_ - lgamma(beta_ * columns_ + tokens); }
+double Multinomial::log_normaliser(double tokens) const { return log_gamma_total_ - lgamma(beta_ * columns_ + power_ * tokens); }
 
 std::unique_ptr<Statistics> Multinomial::statistics(Layout layout) const {
   if (layout == Layout::clusters) return multinomial_table(*this);

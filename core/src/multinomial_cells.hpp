@@ -28,7 +28,13 @@ class CellSource : public Statistics {
   void load(int slot, Statistics& other, int from) override {
     auto& source = static_cast<CellSource&>(other);
     source.cells(from, loaded_);
-    fill(slot, loaded_, source.totals(from));
+    Totals totals = source.totals(from);
+    if (source.f_.power() != f_.power()) {  // what is kept of the counts is another power's
+      totals.coefficient *= f_.power() / source.f_.power();
+      totals.rising = 0.0;
+      for (const Cell& c : loaded_) totals.rising += f_.log_rising(c.count);
+    }
+    fill(slot, loaded_, totals);
   }
 
   void pack(int slot, std::vector<double>& out) override {
@@ -72,7 +78,7 @@ class CellSource : public Statistics {
     auto next = counts.begin();
     for (int w = 0; w < f_.columns(); ++w) {
       double shape = f_.beta();
-      if (next != counts.end() && next->column == w) shape += (next++)->count;
+      if (next != counts.end() && next->column == w) shape += f_.power() * (next++)->count;
       atom[w] = rng.log_gamma_variate(shape);
     }
     const double total = log_sum(atom, f_.columns());
@@ -81,7 +87,7 @@ class CellSource : public Statistics {
 
   double log_density(int row, const double* atom) override {
     double total = f_.coefficient(row);
-    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) total += c->count * atom[c->column];
+    for (const Cell* c = f_.begin(row); c != f_.end(row); ++c) total += f_.power() * c->count * atom[c->column];
     return total;
   }
 

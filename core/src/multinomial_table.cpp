@@ -48,14 +48,16 @@ class TileTable {
     }
   }
 
-  // out[j] = Σ over the cells of lnΓ(β + n_j + count) − lnΓ(β + n_j), j < k; out is padded to a multiple of 8.
-  void rise(const Multinomial::Cell* first, const Multinomial::Cell* last, int k, double beta, double* out) {
+  // out[j] = Σ over the cells of lnΓ(β + ζ(n_j + count)) − lnΓ(β + ζn_j), j < k; out is padded to a multiple of 8.
+  void rise(const Multinomial::Cell* first, const Multinomial::Cell* last, int k, const Multinomial& family, double* out) {
+    const double beta = family.beta();
     const auto count = static_cast<int>(last - first);
     if (k > kTile) {
       by_count(first, last);
       first = ordered_.data();
     }
     const auto* pairs = reinterpret_cast<const std::int32_t*>(first);
+    if (family.power() != 1.0) return rise_power(pairs, count, k, family, out);
     const double zeros = std::max(0.0, -std::log10(beta)), digits = std::log10(beta + largest_ + 16.0);
     for (int from = 0; from < k; from += kTile) {
       const int lanes = std::min(kTile, padded(k - from));
@@ -70,6 +72,24 @@ class TileTable {
 
  private:
   static constexpr std::int32_t kNarrow = 65535;
+
+  // The same with the factors of another power than 1: looked up where the table reaches, else by Stirling's formula.
+  void rise_power(const std::int32_t* pairs, int count, int k, const Multinomial& family, double* out) const {
+    const std::vector<double>& factors = family.factors();
+    const auto last = static_cast<std::size_t>(largest_) + 16;
+    const bool known = last < factors.size();
+    const double digits = known ? std::max(std::abs(std::log10(factors.front())), std::abs(std::log10(factors[last]))) : 0.0;
+    for (int from = 0; from < k; from += kTile) {
+      const int lanes = std::min(kTile, padded(k - from));
+      const std::size_t begin = cells(from);
+      const Powered how{family.beta(), family.power(), known ? factors.data() : nullptr, digits};
+      if (wide_) {
+        simd().rise_power_large(large_.data() + begin, pairs, count, lanes, how, out + from);
+      } else {
+        simd().rise_power_small(small_.data() + begin, pairs, count, lanes, how, out + from);
+      }
+    }
+  }
 
   // Cells in the order of their counts: the loops over factors then take the same turn every time, for all tiles.
   void by_count(const Multinomial::Cell* first, const Multinomial::Cell* last) {
@@ -219,8 +239,8 @@ class MultinomialTable final : public CellSource {
   }
 
   void log_predictive_front(int row, int k, double* out) override {
-    counts_.rise(f_.begin(row), f_.end(row), k, f_.beta(), out);
-    simd().subtract_rising(mass_.data(), k, static_cast<double>(f_.total(row)), f_.coefficient(row), out);
+    counts_.rise(f_.begin(row), f_.end(row), k, f_, out);
+    subtract_rising(k, static_cast<double>(f_.total(row)), f_.coefficient(row), out);
   }
 
   void log_marginal_merged(int slot, const int* others, int k, double* out) override {
@@ -239,16 +259,20 @@ class MultinomialTable final : public CellSource {
       return;
     }
     if (static_cast<int>(front_.size()) < padded(most)) front_.resize(padded(most));
-    counts_.rise(loaded_.data(), loaded_.data() + loaded_.size(), most, f_.beta(), front_.data());
-    simd().subtract_rising(mass_.data(), most, t.tokens, t.coefficient, front_.data());
+    counts_.rise(loaded_.data(), loaded_.data() + loaded_.size(), most, f_, front_.data());
+    subtract_rising(most, t.tokens, t.coefficient, front_.data());
     for (int i = 0; i < k; ++i) out[i] = log_marginal(others[i]) + front_[others[i]];
   }
 
  private:
   // What follows from a slot's tokens.
   void settle(int slot) {
-    mass_[slot] = alone_ + totals_[slot].tokens;
+    mass_[slot] = alone_ + f_.power() * totals_[slot].tokens;
     log_normaliser_[slot] = totals_[slot].tokens > 0.0 ? f_.log_normaliser(totals_[slot].tokens) : 0.0;
+  }
+  void subtract_rising(int k, double tokens, double constant, double* out) const {
+    if (f_.power() == 1.0) return simd().subtract_rising(mass_.data(), k, tokens, constant, out);
+    simd().subtract_rising_power(mass_.data(), k, f_.power() * tokens, constant, out);
   }
   double normaliser_step(double tokens, int row) const {
     return f_.log_normaliser(tokens + static_cast<double>(f_.total(row))) - f_.log_normaliser(tokens);
@@ -256,7 +280,7 @@ class MultinomialTable final : public CellSource {
 
   TileTable counts_;
   double alone_;                        // Vβ
-  AlignedVector<double> front_, mass_;  // mass: Vβ + tokens
+  AlignedVector<double> front_, mass_;  // mass: Vβ + ζ tokens
   std::vector<double> log_normaliser_;
   std::vector<Totals> totals_;
 };

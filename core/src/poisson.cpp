@@ -80,7 +80,7 @@ class PoissonStatistics final : public Statistics {
 
   double log_marginal(int slot) override {
     const double* p = record(slot);
-    double total = -p[2 * d_];
+    double total = -f_.power() * p[2 * d_];
     for (int j = 0; j < d_; ++j) total += f_.column(j, p[2 * j], p[2 * j + 1]);
     return total;
   }
@@ -88,7 +88,7 @@ class PoissonStatistics final : public Statistics {
   double log_predictive(int row, int slot) override {
     const double* p = record(slot);
     const double* x = f_.row(row);
-    double total = -f_.log_factorials(row);
+    double total = -f_.power() * f_.log_factorials(row);
     for (int j = 0; j < d_; ++j)
       if (!std::isnan(x[j])) total += step(j, p[2 * j], p[2 * j + 1], x[j]);
     return total;
@@ -97,7 +97,7 @@ class PoissonStatistics final : public Statistics {
   double log_predictive_without(int row, int slot) override {
     const double* p = record(slot);
     const double* x = f_.row(row);
-    double total = -f_.log_factorials(row);
+    double total = -f_.power() * f_.log_factorials(row);
     for (int j = 0; j < d_; ++j)
       if (!std::isnan(x[j])) total += step(j, p[2 * j] - 1.0, p[2 * j + 1] - x[j], x[j]);
     return total;
@@ -116,15 +116,19 @@ class PoissonStatistics final : public Statistics {
       fields += std::isnan(x[j]);
       columns += x[j] > 0.0;
     }
+    const double constant = -f_.power() * f_.log_factorials(row);
+    if (f_.power() != 1.0)
+      return simd().poisson_predictive_power(panel_.data(), padded(k) / kLanes, d_, fields_.data(), fields, columns_.data(),
+                                             counts_.data(), columns, f_.power(), constant, out);
     simd().poisson_predictive(panel_.data(), padded(k) / kLanes, d_, fields_.data(), fields, columns_.data(), counts_.data(), columns,
-                              f_.factor_bits(), -f_.log_factorials(row), out);
+                              f_.factor_bits(), constant, out);
   }
 
   void log_marginal_merged(int slot, const int* others, int k, double* out) override {
     const double* a = record(slot);
     for (int i = 0; i < k; ++i) {
       const double* b = record(others[i]);
-      double total = -a[2 * d_] - b[2 * d_];
+      double total = -f_.power() * a[2 * d_] - f_.power() * b[2 * d_];
       for (int j = 0; j < d_; ++j) total += f_.column(j, a[2 * j] + b[2 * j], a[2 * j + 1] + b[2 * j + 1]);
       out[i] = total;
     }
@@ -136,7 +140,7 @@ class PoissonStatistics final : public Statistics {
   void draw_atom(int slot, Rng& rng, double* atom) override {
     const double* p = record(slot);
     for (int j = 0; j < d_; ++j, p += 2, atom += 2) {
-      atom[1] = rng.log_gamma_variate(f_.a(j) + p[1]) - f_.log_rate(j, p[0]);
+      atom[1] = rng.log_gamma_variate(f_.a(j) + f_.power() * p[1]) - f_.log_rate(j, p[0]);
       atom[0] = std::exp(atom[1]);
     }
   }
@@ -146,7 +150,7 @@ class PoissonStatistics final : public Statistics {
     double total = -f_.log_factorials(row);
     for (int j = 0; j < d_; ++j, atom += 2)
       if (!std::isnan(x[j])) total += x[j] * atom[1] - atom[0];
-    return total;
+    return f_.power() * total;
   }
 
  private:
@@ -166,8 +170,8 @@ class PoissonStatistics final : public Statistics {
 
   // log p(x | n counts of sum S): negative binomial, without x!.
   double step(int j, double n, double sum, double x) const {
-    const double shape = f_.a(j) + sum;
-    return log_rising(shape, x) - x * f_.log_rate(j, n + 1.0) - shape * std::log1p(1.0 / (f_.b(j) + n));
+    const double shape = f_.a(j) + f_.power() * sum;
+    return f_.rise(shape, x) - f_.power() * x * f_.log_rate(j, n + 1.0) - shape * std::log1p(f_.power() / (f_.b(j) + f_.power() * n));
   }
 
   void touch(int slot) {
@@ -184,8 +188,8 @@ class PoissonStatistics final : public Statistics {
     const double* p = record(slot);
     double zeros = 0.0;
     for (int j = 0; j < d_; ++j, p += 2, lane += kLanes) {
-      const double shape = f_.a(j) + p[1];
-      const double zero = shape * std::log1p(1.0 / (f_.b(j) + p[0]));
+      const double shape = f_.a(j) + f_.power() * p[1];
+      const double zero = shape * std::log1p(f_.power() / (f_.b(j) + f_.power() * p[0]));
       lane[0] = shape;
       lane[stride] = f_.log_rate(j, p[0] + 1.0);
       lane[2 * stride] = zero;
@@ -208,8 +212,15 @@ class PoissonStatistics final : public Statistics {
 
 }  // namespace
 
-Poisson::Poisson(const double* x, int n, int d, const double* a, const double* b)
-    : d_(d), smallest_(*std::min_element(a, a + d)), largest_(*std::max_element(a, a + d)), shape_of_(d), rate_of_(d) {
+Poisson::Poisson(const double* x, int n, int d, const double* a, const double* b, double power)
+    : Likelihood(power),
+      d_(d),
+      smallest_(*std::min_element(a, a + d)),
+      largest_(*std::max_element(a, a + d)),
+      shape_of_(d),
+      rate_of_(d),
+      shapes_(power),
+      rates_(power) {
   for (int j = 0; j < d; ++j) {
     shape_of_[j] = shapes_.add(a[j]);
     rate_of_[j] = rates_.add(b[j]);
@@ -256,7 +267,7 @@ void Poisson::settle(const int* rows, int n) {
   factor_bits_ = 1 + static_cast<int>(std::ceil(std::max(std::log2(largest_ + total_ + 1.0), -std::log2(smallest_))));
   for (int i = 0; i < n; ++i) {
     const double* x = row(rows[i]);
-    double value = -log_factorials_[rows[i]];
+    double value = -power() * log_factorials_[rows[i]];
     for (int j = 0; j < d_; ++j)
       if (!std::isnan(x[j])) value += column(j, 1.0, x[j]);
     log_single_[rows[i]] = value;

@@ -140,8 +140,10 @@ class ProductStatistics final : public Statistics {
 
 Product::Product(std::vector<std::shared_ptr<Likelihood>> parts) : parts_(std::move(parts)) {
   if (parts_.empty()) throw std::invalid_argument("a product needs at least one part");
+  power_ = parts_.front()->power();
   for (const auto& part : parts_)
-    if (part->rows() != rows()) throw std::invalid_argument("all parts must have the same rows");
+    if (part->rows() != rows() || part->power() != power_)
+      throw std::invalid_argument("all parts must have the same rows, at the same power");
   std::vector<int> all(rows());
   for (int i = 0; i < rows(); ++i) all[i] = i;
   settle(all.data(), rows());

@@ -9,6 +9,14 @@ namespace hedgerow {
 
 inline constexpr int kLanes = 8, kTile = 32;
 
+// Dirichlet counts raised to a power ζ: β, ζ, and Γ(β + ζ(c + 1)) / Γ(β + ζc) by c as far as a tile's counts and 16 more go (null
+// where no table goes that far), each with at most so many decimal digits before or after the point.
+struct Powered {
+  double beta, power;
+  const double* factors;
+  double digits;
+};
+
 struct Simd {
   const char* name;
   // Gaussian–Wishart: out = c0 − e·log(1 + g·(x−m)ᵀP(x−m)). Fields: m[d], P[d(d+1)/2] (off-diagonals doubled), g, e, c0.
@@ -38,12 +46,19 @@ struct Simd {
                      double digits_cell, double* out);
   // out[j] += constant − lnΓ(mass[j] + count) + lnΓ(mass[j]), j < k (k padded to a multiple of 8), count whole.
   void (*subtract_rising)(const double* mass, int k, double count, double constant, double* out);
+  // The same three with counts worth ζ: lnΓ(beta + ζ(c_j + n)) − lnΓ(beta + ζc_j), and lnΓ(mass[j] + h) − lnΓ(mass[j]) for any h >= 0.
+  void (*rise_power_small)(const std::uint16_t* tile, const std::int32_t* cells, int count, int lanes, const Powered& how, double* out);
+  void (*rise_power_large)(const std::int32_t* tile, const std::int32_t* cells, int count, int lanes, const Powered& how, double* out);
+  void (*subtract_rising_power)(const double* mass, int k, double h, double constant, double* out);
   // out = Σ_{i<count} panel field list[i].
   void (*field_sums)(const double* panel, int blocks, int fields, const int* list, int count, double* out);
   // Counts x > 0 in the given columns: out = constant + Σ fields of `list` + Σ lnΓ(A + x) − lnΓ(A) − x·q. Fields: A[d], q[d], then
   // d + 1 that only `list` names. No factor A + i needs more than `bits` bits of exponent.
   void (*poisson_predictive)(const double* panel, int blocks, int d, const int* list, int listed, const int* columns,
                              const double* counts, int count, int bits, double constant, double* out);
+  // The same with counts worth ζ: lnΓ(A + ζx) − lnΓ(A) − ζx·q.
+  void (*poisson_predictive_power)(const double* panel, int blocks, int d, const int* list, int listed, const int* columns,
+                                   const double* counts, int count, double power, double constant, double* out);
   // x[j] = exp(x[j] − max); returns the sum. k need not be padded.
   double (*softmax)(double* x, int k);
   // out[j] += log(scale[j] · Σ_r weight[r·stride + j]·b[r]).

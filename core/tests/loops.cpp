@@ -18,6 +18,11 @@ namespace {
 
 double relative(double found, double right) { return std::abs(found - right) / (1.0 + std::abs(right)); }
 
+// lnΓ(a + h) − lnΓ(a) by the C library.
+double rising(double a, double h) {
+  return static_cast<double>(std::lgamma(static_cast<long double>(a) + h) - std::lgamma(static_cast<long double>(a)));
+}
+
 // Blocks of lanes filled one field after the other by `value(field)`.
 template <class Value>
 AlignedVector<double> panel_of(int blocks, int fields, const Value& value) {
@@ -211,6 +216,19 @@ double poisson_predictive(const Simd& loops, Rng& rng, int d) {
     }
     worst = larger(worst, relative(out[k], right));
   }
+  for (const double power : {0.3, 0.01}) {
+    loops.poisson_predictive_power(panel.data(), blocks, d, list.data(), static_cast<int>(list.size()), columns.data(), counts.data(),
+                                   static_cast<int>(columns.size()), power, 0.7, out.data());
+    for (int k = 0; k < blocks * kLanes; ++k) {
+      double right = 0.7;
+      for (int f : list) right += at(panel, fields, f, k);
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const double x = power * counts[i];
+        right += rising(at(panel, fields, columns[i], k), x) - x * at(panel, fields, d + columns[i], k);
+      }
+      worst = larger(worst, relative(out[k], right));
+    }
+  }
   return worst;
 }
 
@@ -265,6 +283,43 @@ double rising_counts(const Simd& loops, Rng& rng) {
   return worst;
 }
 
+// The same for counts worth a part of one, with the factors looked up and without.
+double rising_powers(const Simd& loops, Rng& rng) {
+  constexpr int kColumns = 50, kCells = 40, kMost = 400;
+  std::vector<std::uint16_t> small(kColumns * kTile);
+  for (auto& n : small) n = static_cast<std::uint16_t>(rng.index(4) ? rng.index(5) : rng.index(kMost));
+  const std::vector<std::int32_t> large(small.begin(), small.end());
+  std::vector<std::int32_t> cells;
+  for (int w = 0; w < kCells; ++w) cells.insert(cells.end(), {w, rng.index(8) ? 1 + rng.index(20) : 1 + rng.index(3000)});
+  double worst = 0.0;
+  for (const double beta : {1e-8, 0.1, 30.0})
+    for (const double power : {0.7, 0.05}) {
+      std::vector<double> factors;
+      for (int c = 0; c < kMost + 17; ++c) factors.push_back(std::exp(rising(beta + power * c, power)));
+      const double digits = larger(std::abs(std::log10(factors.front())), std::abs(std::log10(factors.back())));
+      for (const double* table : {static_cast<const double*>(factors.data()), static_cast<const double*>(nullptr)})
+        for (const int lanes : {8, 24, 32}) {
+          std::vector<double> a(kTile, 0.0), b(kTile, 0.0), mass(kTile), c(kTile, 0.0);
+          const Powered how{beta, power, table, digits};
+          loops.rise_power_small(small.data(), cells.data(), kCells, lanes, how, a.data());
+          loops.rise_power_large(large.data(), cells.data(), kCells, lanes, how, b.data());
+          for (int j = 0; j < lanes; ++j) mass[j] = beta * (1 + j);
+          loops.subtract_rising_power(mass.data(), lanes, 17.3 * power, 2.0, c.data());
+          for (int j = 0; j < lanes; ++j) {
+            double sum = 0.0, size = 0.0;
+            for (int i = 0; i < kCells; ++i) {
+              const double term = rising(beta + power * large[cells[2 * i] * kTile + j], power * cells[2 * i + 1]);
+              sum += term;
+              size += std::abs(term);
+            }
+            worst = larger(worst, std::abs(a[j] - sum) / size, std::abs(a[j] - b[j]));
+            worst = larger(worst, relative(c[j], 2.0 - rising(mass[j], 17.3 * power)));
+          }
+        }
+    }
+  return worst;
+}
+
 double softmax(const Simd& loops, Rng& rng, int k) {
   std::vector<double> x(k + kLanes), y;
   for (double& v : x) v = 100.0 * rng.normal();
@@ -298,5 +353,6 @@ TEST_CASE("hot loops of every instruction set") {
       expect(softmax(*loops, rng, d), "softmax");
     }
     expect(rising_counts(*loops, rng), "sums of rising factorials");
+    expect(rising_powers(*loops, rng), "sums of rising factorials at a power");
   }
 }

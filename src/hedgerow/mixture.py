@@ -3,7 +3,11 @@
     p(X, partition, u) = p(partition, u) prod_c p(X_c)          Lee & Choi, NIPS 2015, eq. 4 and 7
 
 The prior gives the first factor, with u integrated out where that has a closed form; the likelihood gives the
-others.
+others. A power below 1 raises the density of every row to it (coarsening: Miller & Dunson, JASA 2019):
+
+    target(partition, u) ∝ p(partition, u) prod_c ∫ H(dθ) prod_(i in c) L(x_i | θ)^power
+
+which is no longer a posterior of the model, but says how the rows would cluster if each were worth that share of one.
 """
 
 from __future__ import annotations
@@ -15,16 +19,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow import _core
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods import LIKELIHOODS, Likelihood
+from hedgerow.likelihoods.base import bind_at
 from hedgerow.priors import LAWS, PRIORS, Prior
-from hedgerow.priors.laws import real_number
+from hedgerow.priors.laws import positive_number, real_number
 
 __all__ = ["MODEL_CLASSES", "Mixture"]
 
 
-@dataclass(frozen=True)
+LEAST_POWER = 1e-9
+"""A billion rows are then worth one."""
+
+
+@dataclass(frozen=True, repr=False)
 class Mixture:
     """A prior over partitions and a likelihood for the rows of each cluster.
 
@@ -34,6 +44,12 @@ class Mixture:
         Such as `DP()`, `NGG()` or `PitmanYor()`.
     likelihood : Likelihood
         Such as `GaussianWishart()`, `GaussianDiagonal()` or `Multinomial()`.
+    power : float in (0, 1]
+        What the density of every row is raised to. 1 is the posterior; less asks for a coarser partition, for data whose clusters
+        have another shape than the likelihood's. The prior counts whole rows. Log joints, bounds and evidences at
+        different powers cannot be compared; predictions and densities of new rows use the likelihood itself.
+    worth : float above 0, optional
+        Instead of a power: a table of n rows is worth about so many of them, power = worth / (worth + n), which `resolve` fills in.
 
     >>> from hedgerow.data import ring13
     >>> from hedgerow.likelihoods import GaussianWishart
@@ -46,20 +62,48 @@ class Mixture:
 
     prior: Prior
     likelihood: Likelihood
+    power: float = 1.0
+    worth: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse anything but an instance of each kind, in the right order."""
+        """Refuse anything but an instance of each kind, in the right order, and a power that is none."""
         _check_part("prior", self.prior, Prior, Likelihood, "such as DP() or NGG()")
         _check_part("likelihood", self.likelihood, Likelihood, Prior, "such as GaussianWishart() or Multinomial()")
+        power = real_number(self.power)
+        require(LEAST_POWER <= power <= 1, "Mixture", "power", self.power, f"lie in (0, 1], at least {LEAST_POWER:.0e}")
+        object.__setattr__(self, "power", power)
+        if self.worth is not None:
+            object.__setattr__(self, "worth", positive_number("Mixture", "worth", self.worth))
+            require(power == 1, "Mixture", "power", self.power, "be left out when worth is given, which decides it")
+        able = self.likelihood.allows_power or (power == 1 and self.worth is None)
+        wanted = f"be left out: {type(self.likelihood).__name__} cannot be raised to a power"
+        require(able, "Mixture", "power" if self.worth is None else "worth", power if self.worth is None else self.worth, wanted)
+
+    def __repr__(self) -> str:
+        """The call that makes this model; power and worth only where they were given."""
+        rest = f", power={self.power!r}" if self.power != 1 else "" if self.worth is None else f", worth={self.worth!r}"
+        return f"Mixture(prior={self.prior!r}, likelihood={self.likelihood!r}{rest})"
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the likelihood has all its hyper-parameters."""
-        return self.likelihood.is_resolved
+        """Whether the likelihood has all its hyper-parameters, and the power is known."""
+        return self.likelihood.is_resolved and self.worth is None
 
-    def resolve(self, X: Any) -> Mixture:
-        """The same model with the likelihood's open hyper-parameters taken from X."""
-        return replace(self, likelihood=self.likelihood.resolve(X))
+    def resolve(self, X: Any, rows: int | None = None) -> Mixture:
+        """The same model with the likelihood's open hyper-parameters taken from X, and the power from its number of rows.
+
+        `rows` is that number where X is only a part of them.
+        """
+        likelihood = self.likelihood.resolve(X)
+        if self.worth is None:
+            return replace(self, likelihood=likelihood)
+        n = likelihood.check(X).shape[0] if rows is None else rows
+        return Mixture(self.prior, likelihood, max(self.worth / (self.worth + n), LEAST_POWER))
+
+    def bind(self, data: Any) -> _core.Likelihood:
+        """The likelihood on the rows of checked data, at the power of the model, in compiled form; the model must be resolved."""
+        require(self.worth is None, "Mixture", "worth", self.worth, "be a power here: call resolve(X) first")
+        return bind_at(self.likelihood, data, self.power)
 
     def log_joint(self, X: Any, labels: npt.ArrayLike, u: Any = None, *, times: Any = None, **values: Any) -> float:
         """log p(X, partition, u) of the rows of X under the given labels.
@@ -74,8 +118,7 @@ class Mixture:
             wanted = f"be a hyper-parameter of {type(self.prior).__name__} ({', '.join(known)})"
             require(name in known, "Mixture", name, value, wanted)
             _check_value(name, value, self.prior.grouped)
-        likelihood = self.likelihood.resolve(X)
-        bound = likelihood.bind(X)
+        bound = self.resolve(X).bind(X)
         partition = as_labels(labels, bound.n_rows, "Mixture")
         log_likelihood = float(bound.log_marginals(partition).sum())
         grouping = self.prior.group(times, bound.n_rows, "Mixture")

@@ -25,6 +25,17 @@ def all_cases() -> Iterator[Case]:
     yield from _chains()
     yield from _trees()
     yield from _others()
+    yield from _powers()
+
+
+def _powers() -> Iterator[Case]:
+    """Rows worth less than one."""
+    for size, data in (("", small()), (", wide", wide())):
+        for kernel, likelihood in itertools.product(KERNELS, data):
+            family, X = data[likelihood]
+            if family.allows_power and sits(KERNELS[kernel], PRIORS["NGG"], family):
+                model = hr.Mixture(PRIORS["NGG"], family, power=0.3)
+                yield f"power{size} / {kernel} / {likelihood}", lambda m=model, x=X, k=KERNELS[kernel]: _run(m, x, k, 10, 4)
 
 
 def _chains() -> Iterator[Case]:

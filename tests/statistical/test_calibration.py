@@ -66,7 +66,7 @@ class AnotherLaw:
 class OverSure(hr.GaussianDiagonal):
     """Simulates what it should and believes something narrower."""
 
-    def bind(self, X: Any) -> Any:
+    def bind(self, X: Any, power: float = 1.0) -> Any:
         return hr.GaussianDiagonal(self.mean, self.r, self.a, 0.1 * np.asarray(self.b)).bind(X)
 
 

@@ -96,7 +96,7 @@ class WrongPosterior(Bernoulli):
 class WrongMarginal(Categorical):
     """Binds half the weights it has."""
 
-    def bind(self, X: Any) -> Any:
+    def bind(self, X: Any, power: float = 1.0) -> Any:
         """With every weight halved."""
         beta, levels = self._values()
         return Categorical([0.5 * part for part in beta], levels).bind(X)

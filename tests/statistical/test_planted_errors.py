@@ -192,28 +192,28 @@ class Bound:
 class FactorInTheMarginal(GaussianDiagonal):
     """p(X_c) a fifth too large: no predictive ratio of a non-empty cluster sees it."""
 
-    def bind(self, X: Any) -> Any:
+    def bind(self, X: Any, power: float = 1.0) -> Any:
         return Bound(super().bind(X), lambda value, labels: value + math.log(1.2))
 
 
 class LooksAtTheOrder(GaussianDiagonal):
     """p(X_c) depends on whether row 0 is in c."""
 
-    def bind(self, X: Any) -> Any:
+    def bind(self, X: Any, power: float = 1.0) -> Any:
         return Bound(super().bind(X), lambda value, labels: value + 1e-6 * (np.arange(len(value)) == labels[0]))
 
 
 class LooksAtTheNames(GaussianDiagonal):
     """p(X_c) depends on the cluster's number."""
 
-    def bind(self, X: Any) -> Any:
+    def bind(self, X: Any, power: float = 1.0) -> Any:
         return Bound(super().bind(X), lambda value, labels: value + 1e-6 * np.arange(len(value)))
 
 
 class WrongShape(GaussianDiagonal):
     """A marginal with slightly fewer degrees of freedom than the law it simulates."""
 
-    def bind(self, X: Any) -> Any:
+    def bind(self, X: Any, power: float = 1.0) -> Any:
         return GaussianDiagonal(self.mean, self.r, 0.7 * np.asarray(self.a), self.b).bind(X)
 
 

@@ -15,9 +15,12 @@ from scipy.special import gammaln
 import hedgerow.mixture
 from hedgerow.data import pitman_yor_mixture, ring13
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Multinomial
+from hedgerow.likelihoods import Custom, GaussianDiagonal, GaussianWishart, Multinomial
 from hedgerow.mixture import Mixture
+from hedgerow.posterior import load as load_posterior
 from hedgerow.priors import DP, NGG, NIG, Gamma, PitmanYor, Stable
+from hedgerow.sampling import sample
+from hedgerow.trees import TreeStream
 
 
 def test_log_joint_of_the_authors_toy_set(stored: Any) -> None:
@@ -175,3 +178,49 @@ def test_values_that_no_measure_has_are_refused(values: dict[str, Any], words: s
     model = Mixture(NGG(), GaussianWishart())
     with pytest.raises(ParameterError, match=words):
         model.log_joint(np.eye(3), [0, 0, 1], u=1.0, **values)
+
+
+# ---- powers
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"power": 0.0}, r"Mixture\(power=0.0\): power must lie in \(0, 1\]"),
+        ({"power": 1.2}, r"power must lie in \(0, 1\]"),
+        ({"power": "half"}, r"power must lie in \(0, 1\]"),
+        ({"worth": -3}, r"Mixture\(worth=-3\): worth must be a finite number above 0"),
+        ({"worth": 10, "power": 0.5}, "power must be left out when worth is given"),
+    ],
+)
+def test_powers_that_are_none(options, words) -> None:
+    with pytest.raises(ParameterError, match=words):
+        Mixture(DP(), GaussianDiagonal(), **options)
+
+
+def test_a_family_of_ones_own_says_whether_it_can_be_raised() -> None:
+    def ones(X):
+        return np.ones((len(X), 1))
+
+    with pytest.raises(ParameterError, match="power must be left out: Custom cannot be raised to a power"):
+        Mixture(DP(), Custom(ones, lambda s: -s[:, 0]), power=0.5)
+    model = Mixture(DP(), Custom(ones, lambda s: -s[:, 0], scales=True), power=0.5).resolve(np.zeros((4, 1)))
+    assert model.bind(np.zeros((4, 1))).log_marginals(np.zeros(4, np.int32))[0] == -2.0
+
+
+def test_worth_becomes_a_power_once_the_rows_are_known(tmp_path) -> None:
+    X = np.random.default_rng(0).normal(0, 1, (30, 2))
+    open_model = Mixture(DP(), GaussianDiagonal(), worth=10)
+    assert not open_model.is_resolved
+    assert repr(open_model).endswith(", worth=10.0)")
+    model = open_model.resolve(X)
+    assert (model.power, model.worth) == (0.25, None)
+    assert model.is_resolved
+    assert model.resolve(X[:5]) == model
+    assert open_model.log_joint(X, np.zeros(30, int)) == model.log_joint(X, np.zeros(30, int))
+    post = sample(open_model, X, draws=3, warmup=2, chains=1, seed=0, progress=False)
+    assert post.model.power == 0.25
+    post.save(tmp_path / "x")
+    assert load_posterior(tmp_path / "x").model == post.model
+    with pytest.raises(ParameterError, match="have a power, not a worth"):
+        TreeStream(open_model)

@@ -32,7 +32,7 @@ class Statistics {
     for (int s = 0; s < slots(); ++s) clear(s);
   }
   virtual void copy(int slot, int from) = 0;
-  // Copies a slot of another Statistics of the same family and hyper-parameters, whatever its layout and its rows.
+  // Copies a slot of another Statistics of the same family and hyper-parameters, whatever its layout, its rows and its power.
   virtual void load(int slot, Statistics& other, int from) = 0;
   virtual void add(int slot, int row) = 0;
   // False asks the owner to rebuild the slot from its rows: rounding would have mattered.
@@ -63,7 +63,10 @@ class Statistics {
 
 class Likelihood {
  public:
+  explicit Likelihood(double power = 1.0) : power_(power) {}
   virtual ~Likelihood() = default;
+  // The power that the density of every row is raised to. Slots hold whole rows whatever it is; it comes in where they are scored.
+  double power() const { return power_; }
   virtual int rows() const = 0;
   virtual std::unique_ptr<Statistics> statistics(Layout layout) const = 0;
   // log p(x_row), the marginal of one row alone; fixed, so computed once.
@@ -77,6 +80,7 @@ class Likelihood {
  protected:
   void fill_log_single();
   std::vector<double> log_single_;
+  double power_;
 };
 
 inline int padded(int k) { return (k + 7) & ~7; }

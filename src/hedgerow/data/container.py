@@ -18,7 +18,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,8 @@ def decode(stored: Any, arrays: Mapping[str, npt.NDArray[Any]], classes: Mapping
         case {"class": str(name), "fields": dict(inside), **rest} if not rest and name in classes:
             cls = classes[name]
             known = {f.name for f in fields(cls)}
-            if set(inside) != known:
+            needed = {f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING}
+            if not needed <= set(inside) <= known:  # files of older versions lack what came later, which has a default
                 raise FormatError(f"load(...): the fields of a stored {name} must be {sorted(known)}. Got {sorted(inside)}.")
             return _make(cls, {key: decode(value, arrays, classes) for key, value in inside.items()})
         case _:

@@ -76,7 +76,7 @@ class Coordinator:
         self.update_hyper = True
         self.sizes: LongArray = np.zeros(0, np.int64)
         self.stats: dict[str, float] = {}
-        self._likelihood = model.likelihood
+        self._model = model
         self._n = int(sizes.sum())
         self._first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         self._seed = seed
@@ -220,7 +220,7 @@ class Coordinator:
             return
         assert self._names is not None
         packed = self._ledger.pack()
-        bound = self._likelihood.bind(data)
+        bound = self._model.bind(data)
         word = self._word(iteration, _VISITS)
         found = _core.visit(bound, self.measure, packed["numbers"], packed["start"], self.sizes, labels, word)
         self.stats["visits_moved"] = float(found["moved"])

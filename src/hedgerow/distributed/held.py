@@ -22,6 +22,7 @@ from hedgerow import _core
 from hedgerow.distributed.sources import Source
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Likelihood
+from hedgerow.mixture import Mixture
 from hedgerow.writing import whole_file
 
 __all__ = [
@@ -128,16 +129,16 @@ class Fetch(Command):
 
 @dataclass(frozen=True, eq=False)
 class Bind(Command):
-    """Put the rows under a resolved likelihood."""
+    """Put the rows under a resolved model."""
 
-    likelihood: Likelihood
+    model: Mixture
     first_row: int
     seed: int
     scouts: IntArray
 
     def apply(self, held: Held) -> dict[str, Any]:
         """Answers with nothing."""
-        held.bound = self.likelihood.bind(held.data)
+        held.bound = self.model.bind(held.data)
         held.core = _core.Shard(held.bound, self.first_row, self.seed)
         held.scouts = self.scouts
         return {}

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.distributed.held import Command, Held
-from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.trees import Forest
@@ -57,8 +56,7 @@ class Grow(Command):
 class Sprout(Command):
     """Trees over some of the rows, for a first look at the clusters; the shard stays as it is."""
 
-    likelihood: Likelihood
-    prior: Prior
+    model: Mixture
     seed: int
     values: Mapping[str, float]
     rows: IntArray
@@ -68,8 +66,8 @@ class Sprout(Command):
         """Answers as `Grow` does."""
         if len(self.rows) == 0:
             return {"count": np.zeros(0, np.int64), "start": np.zeros(1, np.int64), "numbers": np.zeros(0), "slack": np.zeros(0)}
-        bound = self.likelihood.bind(held.data[self.rows])
-        trees = _core.TreeBuilder(bound, self.prior.to_core(), None, None, None, self.seed, held.source.number)
+        bound = self.model.bind(held.data[self.rows])
+        trees = _core.TreeBuilder(bound, self.model.prior.to_core(), None, None, None, self.seed, held.source.number)
         values = dict(self.values)
         trees.set_state(np.array([values.pop("log_u")]), np.array([values.pop("alpha")]), **values)
         trees.ibhc("reinsert")
@@ -91,7 +89,7 @@ class Joiner:
     def __init__(self, model: Mixture, data: Any, n: int, u: float | None, seed: int) -> None:
         self.best = -np.inf
         self._measure = _core.Measure(model.prior.to_core(), n)
-        self._ledger = _core.Ledger(model.likelihood.bind(data))
+        self._ledger = _core.Ledger(model.bind(data))
         self._seed = seed
         self._move_u = u is None and not model.prior.factorizes
         self._laws = bool(model.prior.laws())

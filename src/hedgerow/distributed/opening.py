@@ -87,9 +87,9 @@ def _bind(crew: Crew, model: Mixture, kernel: Conditional, seed: int) -> tuple[M
     first = _first(sizes)
     rows = choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1])
     data, local = fetch_rows(crew, rows, first)
-    resolved = model.resolve(data)
+    resolved = model.resolve(data, int(sizes.sum()))
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    crew.ask([Bind(resolved.likelihood, int(first[i]), word, local[i]) for i in range(len(sizes))])
+    crew.ask([Bind(resolved, int(first[i]), word, local[i]) for i in range(len(sizes))])
     return resolved, sizes, Scouts.settle(resolved, rows, data, seed), data
 
 
@@ -107,7 +107,7 @@ def _sprout(crew: Crew, model: Mixture, data: Any, sizes: LongArray, seed: int) 
         if before is not None:
             joiner.adopt(before[1] | {"log_u": before[1]["log_u"] + float(np.log(len(rows) / before[0]))})
         values = joiner.values()
-        grown = crew.ask([Sprout(model.likelihood, model.prior, seed, values, part) for part in by_shard(rows, _first(sizes))])
+        grown = crew.ask([Sprout(model, seed, values, part) for part in by_shard(rows, _first(sizes))])
         forest = joiner.join(grown)
         known = joiner.clusters(forest)
         joiner.resample(forest, 1)

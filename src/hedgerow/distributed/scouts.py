@@ -58,7 +58,7 @@ class Scouts:
     @classmethod
     def settle(cls, model: Mixture, rows: LongArray, data: Any, seed: int) -> Scouts:
         """Scouts with their tree."""
-        bound = model.likelihood.bind(data)
+        bound = model.bind(data)
         if len(rows) < 2:
             return cls(rows, bound, None, None, np.zeros(len(rows), np.int32))
         forest = guide(model, data, seed=seed)

@@ -93,9 +93,9 @@ def _grow(crew: Crew, model: Mixture, passes: int, repair: str, u: float | None,
     sizes = open_shards(OWNER, crew, model)
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     data, local = fetch_rows(crew, choose_rows(int(sizes.sum()), _SAMPLE, [seed, 1]), first)
-    resolved = model.resolve(data)
+    resolved = model.resolve(data, int(sizes.sum()))
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    crew.ask([Bind(resolved.likelihood, int(start), word, local[i]) for i, start in enumerate(first)])
+    crew.ask([Bind(resolved, int(start), word, local[i]) for i, start in enumerate(first)])
     joiner = Joiner(resolved, data, int(sizes.sum()), u, seed)
     best: tuple[Forest, tuple[int, ...]] | None = None
     rows: list[IntArray] | None = None

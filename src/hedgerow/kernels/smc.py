@@ -102,7 +102,7 @@ def smc(
     require(isinstance(shuffle, bool | np.bool_), "smc", "shuffle", shuffle, "be True or False")
     model = model.resolve(X)  # before checking: names of columns and levels are read from X itself
     data = model.likelihood.check(X)
-    bound = model.likelihood.bind(data)
+    bound = model.bind(data)
     grouping = model.prior.group(times, bound.n_rows, "smc")
     groups = None if grouping is None else grouping.codes
     prior = model.prior.to_core(grouping)

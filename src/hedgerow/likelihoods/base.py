@@ -48,6 +48,8 @@ class Likelihood(ABC):
     """Whether the core can draw its parameters, which `Slice` and shards need."""
     from_values: ClassVar[bool] = True
     """Whether plain values say all of it, so that a file can hold it and a command line can ask for it."""
+    allows_power: ClassVar[bool] = True
+    """Whether densities can be raised to a power below 1, as `Mixture(power=...)` asks."""
     travels: ClassVar[bool] = True
     """Whether it means the same in another process."""
     largest_total: ClassVar[float] = np.inf
@@ -80,10 +82,10 @@ class Likelihood(ABC):
         """The same likelihood with every hyper-parameter that was left out taken from X."""
 
     @abstractmethod
-    def bind(self, X: Any) -> _core.Likelihood:
-        """This likelihood on the rows of X, in compiled form; it must be resolved."""
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
+        """This likelihood on the rows of X, in compiled form; it must be resolved. Every density is raised to `power`."""
 
-    def reference(self, X: Any) -> float | None:
+    def reference(self, X: Any, power: float = 1.0) -> float | None:
         """log p(X) of checked rows in one cluster by the readable twin (`hedgerow.reference`); None where there is none."""
         return None
 
@@ -135,9 +137,9 @@ class Likelihood(ABC):
     def log_density(self, theta: Any, X: Any) -> FloatArray:
         """log L(x | theta) of every row of X."""
 
-    def log_marginal(self, X: Any) -> float:
-        """log p(X) with all rows in one cluster and its parameter integrated out."""
-        bound = self.bind(X)
+    def log_marginal(self, X: Any, power: float = 1.0) -> float:
+        """log p(X) with all rows in one cluster and its parameter integrated out, every row's density raised to `power`."""
+        bound = bind_at(self, X, power)
         return float(bound.log_marginals(np.zeros(bound.n_rows, dtype=np.int32))[0])
 
     def __eq__(self, other: object) -> bool:
@@ -158,6 +160,11 @@ class Likelihood(ABC):
         for name in names:
             value = getattr(self, name)
             require(value is not None, type(self).__name__, name, value, "be known here: call resolve(X) first")
+
+
+def bind_at(likelihood: Likelihood, X: Any, power: float) -> _core.Likelihood:
+    """`bind` at a power; a likelihood of somebody's own that knows no powers is asked for none at power 1."""
+    return likelihood.bind(X) if power == 1 else likelihood.bind(X, power)
 
 
 def as_number(owner: str, name: str, value: Any, low: float, *, square: bool = False) -> float:

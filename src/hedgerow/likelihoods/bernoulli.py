@@ -117,17 +117,17 @@ class Bernoulli(Likelihood):
         b = (seen - ones + 0.5) / (seen + 1) if self.b is None else self.b
         return replace(self, a=spread_out(a, d), b=spread_out(b, d))
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form: columns of two levels."""
         a, b = self._values()
         data = self.check(X)
         codes = np.where(np.isnan(data), -1, data).astype(np.int32)
         levels = np.full(len(a), 2, dtype=np.int32)
-        return _core.Categorical(codes, levels, np.column_stack([b, a]).reshape(-1))
+        return _core.Categorical(codes, levels, np.column_stack([b, a]).reshape(-1), power)
 
-    def reference(self, X: Any) -> float:
+    def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.bernoulli_log_marginal(X, *self._values())
+        return reference.bernoulli_log_marginal(X, *self._values(), power)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw probabilities for each cluster from the base measure, then its rows, none missing."""

@@ -129,17 +129,17 @@ class Categorical(Likelihood):
             beta = tuple(part if isinstance(part, tuple) else (part,) * len(names) for part, names in zip(given, levels, strict=True))
         return replace(self, beta=beta, levels=levels)
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         beta, levels = self._values()
         codes = self.codes(X)
         # A column without any entry has no levels; the core wants one, which nothing takes.
         counts = np.array([max(len(names), 1) for names in levels], dtype=np.int32)
-        return _core.Categorical(codes, counts, np.concatenate([part if len(part) else [1.0] for part in beta]))
+        return _core.Categorical(codes, counts, np.concatenate([part if len(part) else [1.0] for part in beta]), power)
 
-    def reference(self, X: Any) -> float:
+    def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.categorical_log_marginal(self.codes(X), self._values()[0])
+        return reference.categorical_log_marginal(self.codes(X), self._values()[0], power)
 
     def shown_column(self, X: Any, j: int, name: str) -> tuple[FloatArray, list[str]]:
         """Zeros and ones for each level (`colour=red`), NaN where the entry is missing; for two levels, those of the second."""

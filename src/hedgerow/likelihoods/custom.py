@@ -53,8 +53,12 @@ class Custom(Likelihood):
         log L(x | theta) of every row; needed by the slice sampler.
     columns : int, default that of the data
         The number of columns of X.
+    scales : bool, default False
+        Whether `log_marginal` also holds for statistics times any number between 0 and 1, as closed forms do that are written
+        with gamma functions and not with factorials or tables; all factors of the density must then be among the statistics.
+        `Mixture(power=...)` needs it.
 
-    The fields of the object are `statistics`, `marginal`, `simulator`, `sampler`, `density` and `columns`, as
+    The fields of the object are `statistics`, `marginal`, `simulator`, `sampler`, `density`, `columns` and `scales`, as
     `log_marginal(X)`, `simulate(labels, rng)` and so on are methods of every likelihood.
 
     Examples
@@ -94,6 +98,7 @@ class Custom(Likelihood):
     sampler: Callable[[FloatArray, np.random.Generator], Any] | None
     density: Callable[[Any, FloatArray], npt.ArrayLike] | None
     columns: int | None
+    scales: bool
 
     reads_tables: ClassVar[bool] = True
     has_atoms: ClassVar[bool] = False
@@ -108,6 +113,7 @@ class Custom(Likelihood):
         sample_posterior: Callable[[FloatArray, np.random.Generator], Any] | None = None,
         log_density: Callable[[Any, FloatArray], npt.ArrayLike] | None = None,
         columns: int | None = None,
+        scales: bool = False,
     ) -> None:
         """Check that everything given can be called; nothing is called yet."""
         require(callable(statistics), OWNER, "statistics", statistics, "be a function of X")
@@ -120,6 +126,7 @@ class Custom(Likelihood):
         if columns is not None:
             whole = isinstance(columns, int | np.integer) and not isinstance(columns, bool)
             require(whole and columns >= 1, OWNER, "columns", columns, "be a whole number, 1 or more")
+        require(isinstance(scales, bool), OWNER, "scales", scales, "be True or False")
         if _address(log_marginal) is None:
             wanted = "be a compiled function, its address, or a callable"
             require(callable(log_marginal), OWNER, "log_marginal", log_marginal, wanted)
@@ -130,6 +137,12 @@ class Custom(Likelihood):
         put(self, "sampler", sample_posterior)
         put(self, "density", log_density)
         put(self, "columns", None if columns is None else int(columns))
+        put(self, "scales", scales)
+
+    @property
+    def allows_power(self) -> bool:  # type: ignore[override]
+        """Where `scales` says so."""
+        return self.scales
 
     @property
     def travels(self) -> bool:  # type: ignore[override]
@@ -159,17 +172,20 @@ class Custom(Likelihood):
             sample_posterior=self.sampler,
             log_density=self.density,
             columns=self.check(X).shape[1],
+            scales=self.scales,
         )
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form; calls `statistics` once."""
         self._need("columns")
+        wanted = "be 1, unless Custom(scales=True) says that log_marginal holds for statistics times a number below 1"
+        require(power == 1.0 or self.scales, OWNER, "power", power, wanted)
         table = self._statistics(self.check(X))
         address = _address(self.marginal)
         if address is None:
             marginal = _checked(self.marginal)
             marginal(np.stack([table[0], table.sum(axis=0)]))
-            return _core.CustomCallable(table, marginal)
+            return _core.CustomCallable(table, marginal, power)
         _kept[address] = self.marginal
         for row in (table[0], table.sum(axis=0)):
             row = np.ascontiguousarray(row)
@@ -182,7 +198,7 @@ class Custom(Likelihood):
                 value,
                 "be finite for every sum of statistics",
             )
-        return _core.Custom(table, address)
+        return _core.Custom(table, address, power)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> Any:
         """New data for a partition, by the function given as `simulate`."""

@@ -134,14 +134,14 @@ class GaussianDiagonal(Likelihood):
         good = bool((np.nan_to_num(furthest) <= LARGEST * np.sqrt(b)).all())
         require(good, OWNER, "b", self.b, f"reach X, whose entries may lie at most {LARGEST:.0e} times its root from mean")
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         mean, r, a, b = self._values()
-        return _core.GaussianDiagonal(self.check(X), mean, r, a, b)
+        return _core.GaussianDiagonal(self.check(X), mean, r, a, b, power)
 
-    def reference(self, X: Any) -> float:
+    def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.gaussian_diagonal_log_marginal(X, *self._values())
+        return reference.gaussian_diagonal_log_marginal(X, *self._values(), power)
 
     def for_columns(self, columns: Sequence[int]) -> GaussianDiagonal:
         """Columns are independent: their own parameters."""

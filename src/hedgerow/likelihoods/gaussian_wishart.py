@@ -92,6 +92,7 @@ class GaussianWishart(Likelihood):
     psi: npt.ArrayLike | None = None
 
     allows_missing: ClassVar[bool] = False
+    allows_power: ClassVar[bool] = False
 
     @classmethod
     def example(cls) -> tuple[GaussianWishart, Any]:
@@ -166,14 +167,15 @@ class GaussianWishart(Likelihood):
         filled._check_rounding(data)
         return filled
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
+        require(power == 1.0, OWNER, "power", power, "be 1: full covariances are not raised to a power")
         mean, r, nu, psi = self._values()
         return _core.GaussianWishart(self.check(X), mean, r, nu, psi)
 
-    def reference(self, X: Any) -> float:
+    def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.gaussian_wishart_log_marginal(X, *self._values())
+        return reference.gaussian_wishart_log_marginal(X, *self._values(), power)
 
     def for_columns(self, columns: Sequence[int]) -> GaussianWishart:
         """The marginal of a normal-Wishart law is one of the same kind, with fewer degrees of freedom."""

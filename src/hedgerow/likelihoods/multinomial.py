@@ -91,15 +91,15 @@ class Multinomial(Likelihood):
         """The same likelihood with the number of columns of X."""
         return replace(self, columns=int(self.check(X).shape[1]))
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         V = self._width()
         counts = self.check(X)
-        return _core.Multinomial(counts.indptr, counts.indices, counts.data, V, self.beta)
+        return _core.Multinomial(counts.indptr, counts.indices, counts.data, V, self.beta, power)
 
-    def reference(self, X: Any) -> float:
+    def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.multinomial_log_marginal(X, self.beta)
+        return reference.multinomial_log_marginal(X, self.beta, power)
 
     def total(self, data: Any) -> float:
         """The sum of all counts, which the core keeps in 32 bits."""

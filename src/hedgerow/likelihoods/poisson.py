@@ -113,14 +113,14 @@ class Poisson(Likelihood):
         b = a / _means(data) if self.b is None else self.b
         return replace(self, a=a, b=spread_out(b, d))
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         a, b = self._values()
-        return _core.Poisson(self.check(X), a, b)
+        return _core.Poisson(self.check(X), a, b, power)
 
-    def reference(self, X: Any) -> float:
+    def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.poisson_log_marginal(X, *self._values())
+        return reference.poisson_log_marginal(X, *self._values(), power)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw rates for each cluster from the base measure, then its rows, none missing."""

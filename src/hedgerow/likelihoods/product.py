@@ -23,7 +23,7 @@ from hedgerow.data.mixed import pick_columns, table_shape
 from hedgerow.data.tables import feature_names
 from hedgerow.data.views import as_labels
 from hedgerow.errors import ParameterError, require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
+from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
 from hedgerow.likelihoods.bernoulli import Bernoulli
 from hedgerow.likelihoods.categorical import Categorical
 from hedgerow.likelihoods.gaussian_diagonal import GaussianDiagonal
@@ -134,15 +134,15 @@ class Product(Likelihood):
                 parts.append((group, part.resolve(pick_columns(X, [where[c] for c in group], OWNER))))
         return Product(tuple(parts), columns, width)
 
-    def bind(self, X: Any) -> _core.Likelihood:
+    def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
         self._known()
         data = self.check(X)
-        return _core.Product([part.bind(data[:, places]) for places, part in self.groups()])
+        return _core.Product([bind_at(part, data[:, places], power) for places, part in self.groups()])
 
-    def reference(self, X: Any) -> float | None:
+    def reference(self, X: Any, power: float = 1.0) -> float | None:
         """The sum over the groups."""
-        logs = [part.reference(X[:, places]) for places, part in self.groups()]
+        logs = [part.reference(X[:, places], power) for places, part in self.groups()]
         return None if None in logs else float(sum(log for log in logs if log is not None))
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
@@ -183,6 +183,11 @@ class Product(Likelihood):
     def has_atoms(self) -> bool:  # type: ignore[override]
         """Where all groups have."""
         return all(part.has_atoms for part in self.factors())
+
+    @property
+    def allows_power(self) -> bool:  # type: ignore[override]
+        """Where all groups do."""
+        return all(part.allows_power for part in self.factors())
 
     @property
     def travels(self) -> bool:  # type: ignore[override]

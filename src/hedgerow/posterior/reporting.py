@@ -93,6 +93,10 @@ def run_record(draws: Draws) -> dict[str, object]:
     record: dict[str, object] = {}
     if draws.model is not None:
         record |= {"prior": repr(draws.model.prior), "likelihood": repr(draws.model.likelihood)}
+        if draws.model.power != 1:
+            record["power"] = (
+                f"{draws.model.power:.3g}: every row's density is raised to it, for a coarser partition than the posterior's"
+            )
     record["data"] = " × ".join(f"{length:,}" for length in draws.X.shape)
     record |= {name: run[name] for name in ("kernel", "seed") if name in run}
     if "warmup" in run:

@@ -1,7 +1,8 @@
 """Log marginal likelihoods log p(X_c) of the conjugate families, in NumPy, one cluster at a time.
 
-p(X_c) = ∫ H(dθ) Π_{i∈c} L(x_i|θ) (N15 section 2.1). Argument names are the symbols of each base measure H;
-every function returns 0 for a cluster without rows.
+p(X_c) = ∫ H(dθ) Π_{i∈c} L(x_i|θ)^power (N15 section 2.1 at power 1). Argument names are the symbols of each base
+measure H; every function returns 0 for a cluster without rows. A power below 1 shrinks every sufficient statistic by that
+factor, the number of rows among them (Miller & Dunson 2019).
 """
 
 from __future__ import annotations
@@ -28,20 +29,21 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-def gaussian_wishart_log_marginal(X: ArrayLike, mean: ArrayLike, r: float, nu: float, psi: ArrayLike) -> float:
+def gaussian_wishart_log_marginal(X: ArrayLike, mean: ArrayLike, r: float, nu: float, psi: ArrayLike, power: float = 1.0) -> float:
     """Gaussian rows, H = N(μ | mean, (rΛ)^-1) · Wishart(Λ | psi^-1, nu) (A14 eq. 34-35).
 
     With n rows of mean x̄ and scatter S: r' = r+n, ν' = ν+n, Ψ' = Ψ + S + (r n / r')(x̄-m)(x̄-m)ᵀ and
     log p = -(nd/2) log π + lnΓ_d(ν'/2) - lnΓ_d(ν/2) + (ν/2) log|Ψ| - (ν'/2) log|Ψ'| + (d/2) log(r/r').
     """
     X = np.asarray(X, float)
-    n, d = X.shape
-    if n == 0:
+    rows, d = X.shape
+    if rows == 0:
         return 0.0
+    n = power * rows
     prior_scale = np.asarray(psi, float)
     offset = X.mean(axis=0) - np.asarray(mean, float)
     centred = X - X.mean(axis=0)
-    scale = prior_scale + centred.T @ centred + (r * n / (r + n)) * np.outer(offset, offset)
+    scale = prior_scale + power * (centred.T @ centred) + (r * n / (r + n)) * np.outer(offset, offset)
     return float(
         -0.5 * n * d * np.log(np.pi)
         + multigammaln(0.5 * (nu + n), d)
@@ -61,7 +63,9 @@ def nips2015_gaussian_wishart(X: ArrayLike) -> tuple[Floats, float, float, Float
     return X.mean(axis=0), 0.1, d + 6.0, covariance * np.exp(-(np.log(10) + log_det) / d)
 
 
-def gaussian_diagonal_log_marginal(X: ArrayLike, mean: ArrayLike, r: ArrayLike, a: ArrayLike, b: ArrayLike) -> float:
+def gaussian_diagonal_log_marginal(
+    X: ArrayLike, mean: ArrayLike, r: ArrayLike, a: ArrayLike, b: ArrayLike, power: float = 1.0
+) -> float:
     """Independent Gaussian columns, H_j = N(μ_j | mean_j, 1/(r_j λ_j)) · Gamma(λ_j | a_j, rate b_j); NaN =
     missing.
 
@@ -75,10 +79,10 @@ def gaussian_diagonal_log_marginal(X: ArrayLike, mean: ArrayLike, r: ArrayLike, 
     total = 0.0
     for j in range(d):
         x = X[:, j][~np.isnan(X[:, j])]
-        n = x.size
-        if n == 0:
+        if x.size == 0:
             continue
-        rate = b[j] + 0.5 * np.sum((x - x.mean()) ** 2) + 0.5 * r[j] * n * (x.mean() - mean[j]) ** 2 / (r[j] + n)
+        n = power * x.size
+        rate = b[j] + 0.5 * power * np.sum((x - x.mean()) ** 2) + 0.5 * r[j] * n * (x.mean() - mean[j]) ** 2 / (r[j] + n)
         shape = a[j] + 0.5 * n
         total += (
             -0.5 * n * np.log(2 * np.pi)
@@ -91,7 +95,7 @@ def gaussian_diagonal_log_marginal(X: ArrayLike, mean: ArrayLike, r: ArrayLike, 
     return float(total)
 
 
-def multinomial_log_marginal(X: Any, beta: float) -> float:
+def multinomial_log_marginal(X: Any, beta: float, power: float = 1.0) -> float:
     """Count rows, H = symmetric Dirichlet(beta) over the columns, multinomial coefficients included.
 
     X is a dense array or a SciPy sparse matrix of counts. With column totals N_j and total N:
@@ -102,23 +106,23 @@ def multinomial_log_marginal(X: Any, beta: float) -> float:
     row_totals = np.asarray(X.sum(axis=1), float).ravel()
     column_totals = np.asarray(X.sum(axis=0), float).ravel()
     coefficient = gammaln(row_totals + 1).sum() - gammaln(np.asarray(counts, float) + 1).sum()
-    seen = column_totals[column_totals > 0]
+    seen = power * column_totals[column_totals > 0]
     dirichlet = gammaln(d * beta) - gammaln(d * beta + seen.sum()) + (gammaln(beta + seen) - gammaln(beta)).sum()
-    return float(coefficient + dirichlet)
+    return float(power * coefficient + dirichlet)
 
 
-def bernoulli_log_marginal(X: ArrayLike, a: ArrayLike, b: ArrayLike) -> float:
+def bernoulli_log_marginal(X: ArrayLike, a: ArrayLike, b: ArrayLike, power: float = 1.0) -> float:
     """Independent columns of 0 and 1, H_j = Beta(a_j, b_j); NaN = missing.
 
     With n₁ ones and n₀ zeros present: log p = ln B(a+n₁, b+n₀) - ln B(a, b).
     """
     X = np.asarray(X, float)
-    ones, zeros = (X == 1).sum(axis=0), (X == 0).sum(axis=0)
+    ones, zeros = power * (X == 1).sum(axis=0), power * (X == 0).sum(axis=0)
     a, b = np.asarray(a, float), np.asarray(b, float)
     return float((betaln(a + ones, b + zeros) - betaln(a, b)).sum())
 
 
-def categorical_log_marginal(codes: ArrayLike, beta: Sequence[ArrayLike]) -> float:
+def categorical_log_marginal(codes: ArrayLike, beta: Sequence[ArrayLike], power: float = 1.0) -> float:
     """Independent columns of levels 0, 1, ..., H_j = Dirichlet(beta[j]); NaN or negative = missing.
 
     With n_l entries of level l present, n in all, and B = Σ_l β_l:
@@ -128,23 +132,23 @@ def categorical_log_marginal(codes: ArrayLike, beta: Sequence[ArrayLike]) -> flo
     total = 0.0
     for j, column in enumerate(beta):
         weights = np.asarray(column, float)
-        counts = np.array([(table[:, j] == level).sum() for level in range(weights.size)], float)
+        counts = power * np.array([(table[:, j] == level).sum() for level in range(weights.size)], float)
         total += gammaln(weights.sum()) - gammaln(weights.sum() + counts.sum()) if weights.size else 0.0
         total += (gammaln(weights + counts) - gammaln(weights)).sum()
     return float(total)
 
 
-def poisson_log_marginal(X: ArrayLike, a: ArrayLike, b: ArrayLike) -> float:
+def poisson_log_marginal(X: ArrayLike, a: ArrayLike, b: ArrayLike, power: float = 1.0) -> float:
     """Independent columns of counts, H_j = Gamma(a_j, rate b_j); NaN = missing.
 
     With n counts of sum S present:
     log p = a log b - lnΓ(a) + lnΓ(a+S) - (a+S) log(b+n) - Σ_i lnΓ(x_i+1).
     """
     X = np.asarray(X, float)
-    n, total = (~np.isnan(X)).sum(axis=0), np.nansum(X, axis=0)
+    n, total = power * (~np.isnan(X)).sum(axis=0), power * np.nansum(X, axis=0)
     a, b = np.asarray(a, float), np.asarray(b, float)
     rates = a * np.log(b) - gammaln(a) + gammaln(a + total) - (a + total) * np.log(b + n)
-    return float(np.broadcast_to(rates, total.shape).sum() - np.nansum(gammaln(X + 1)))
+    return float(np.broadcast_to(rates, total.shape).sum() - power * np.nansum(gammaln(X + 1)))
 
 
 def product_log_marginal(X: ArrayLike, parts: Sequence[tuple[Sequence[int], Callable[[Floats], float]]]) -> float:

@@ -102,7 +102,7 @@ class Chain:
     ) -> None:
         if bound is None:
             model = model.resolve(X)
-            bound = model.likelihood.bind(X)
+            bound = model.bind(X)
         n = bound.n_rows
         first = np.zeros(n, np.int32) if labels is None else as_labels(labels, n, "Chain")
         grouping = model.prior.group(times, n, "Chain")

@@ -64,7 +64,7 @@ class Plan:
 
     def bind(self) -> _core.Likelihood:
         """The likelihood bound to the data; chains in one process share it."""
-        return self.model.likelihood.bind(self.data)
+        return self.model.bind(self.data)
 
     def open(self, index: int, bound: _core.Likelihood, state: Mapping[str, Any] | None = None) -> Chain:
         """A chain at its start, or where `state` was taken."""

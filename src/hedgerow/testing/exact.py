@@ -133,7 +133,7 @@ def exact_posterior(model: Any, X: Any, u: float | None = None, **values: float)
     X = model.likelihood.check(X)
     partitions = enumerate_partitions(X.shape[0])
     types, which = size_types(partitions)
-    log_likelihood = partition_log_likelihoods(model.likelihood, X, partitions)
+    log_likelihood = partition_log_likelihoods(model, X, partitions)
     # Partitions of one type share their prior: the posterior of u and η needs the likelihood by type only.
     by_type = np.array([logsumexp(log_likelihood[which == t]) for t in range(len(types))])
     fine, error = _integrate(model.prior, types, by_type, u, values, 0), np.inf

@@ -58,6 +58,7 @@ def geweke(
     level : float
         Probability of a false alarm of the whole report.
     """
+    require(model.power == 1, "geweke", "model", model, "have power 1: data of a coarsened model cannot be simulated")
     require(model.is_resolved, "geweke", "model", model, "be resolved, as there are no data to resolve it with")
     rng = np.random.default_rng([seed, 1])
     rows = []
@@ -120,7 +121,7 @@ def _walk(
 def _features(model: Any, labels: NDArray[np.int32], u: float, values: Mapping[str, float], X: Any) -> dict[str, float]:
     """What is compared: the partition, u, the hyper-parameters, and how the data fit the partition."""
     n = len(labels)
-    bound = model.likelihood.bind(X)
+    bound = model.bind(X)
     features = {
         "clusters": float(labels.max() + 1),
         "pairs together": float((np.bincount(labels).astype(float) ** 2).sum()) / n**2,

@@ -23,6 +23,7 @@ from scipy.special import expit
 
 from hedgerow import _core
 from hedgerow.likelihoods import Likelihood
+from hedgerow.likelihoods.base import bind_at
 from hedgerow.summaries.partitions import canonical
 from hedgerow.testing.report import Findings, Report
 
@@ -38,6 +39,7 @@ def check_likelihood(
     level: float = 1e-4,
     simulates: bool = True,
     samples: bool = True,
+    power: float = 1.0,
 ) -> Report:
     """Conformance of a likelihood on the rows of X (a dozen is enough).
 
@@ -53,23 +55,26 @@ def check_likelihood(
         Probability of a false alarm of the whole report.
     simulates, samples : bool
         Whether it offers `simulate`, and `sample_posterior` with `log_density`; a `Custom` one may not.
+    power : float
+        Raise every density to it. Below 1 p(X) is no density of X, so that what concerns `simulate` and `sample_posterior`
+        is left out.
     """
     model = likelihood.resolve(X)
     X = model.check(X)
     rng = np.random.default_rng([seed, 5])
     findings = Findings(level)
-    _exchangeable(findings, model, X, rng)
-    _chain_rule(findings, model, X)
-    if simulates:
+    _exchangeable(findings, model, X, rng, power)
+    _chain_rule(findings, model, X, power)
+    if simulates and power == 1:
         for sizes in ((1, 1), (2, 1), (3, 2)):
             _one_or_two(findings, model, sizes, draws, rng)
-    if samples:
+    if samples and power == 1:
         for n_old in sorted({0, min(1, X.shape[0] - 1), min(3, X.shape[0] - 1)}):
             _parameters(findings, model, X, n_old, draws // 2, rng)
     return findings.report(f"check_likelihood({model!r})", draws=float(draws))
 
 
-def _exchangeable(findings: Findings, model: Any, X: Any, rng: Generator) -> None:
+def _exchangeable(findings: Findings, model: Any, X: Any, rng: Generator, power: float) -> None:
     """The order of the rows and the names of the clusters do not matter; the reference agrees."""
     n = X.shape[0]
     findings.hold("is_resolved after resolve", bool(model.is_resolved))
@@ -77,22 +82,22 @@ def _exchangeable(findings: Findings, model: Any, X: Any, rng: Generator) -> Non
     for _ in range(4):
         labels = canonical(rng.integers(0, max(2, n // 3), n))
         K = int(labels.max()) + 1
-        found = model.bind(X).log_marginals(labels)
+        found = bind_at(model, X, power).log_marginals(labels)
         order, names = rng.permutation(n), rng.permutation(K).astype(np.int32)
-        shuffled = model.bind(X[order]).log_marginals(labels[order])
+        shuffled = bind_at(model, X[order], power).log_marginals(labels[order])
         findings.agree("order of the rows", shuffled, found, 1e-9)
-        renamed = model.bind(X).log_marginals(names[labels])
+        renamed = bind_at(model, X, power).log_marginals(names[labels])
         findings.agree("names of the clusters", renamed[names], found, 1e-9)
-        apart = [model.log_marginal(X[np.flatnonzero(labels == c)]) for c in range(K)]
+        apart = [model.log_marginal(X[np.flatnonzero(labels == c)], power) for c in range(K)]
         findings.agree("log_marginal of each cluster alone", apart, found, 1e-9)
-        twin = [model.reference(X[np.flatnonzero(labels == c)]) for c in range(K)]
+        twin = [model.reference(X[np.flatnonzero(labels == c)], power) for c in range(K)]
         if None not in twin:
             findings.agree("the reference's log marginals", found, twin, 1e-9)
 
 
-def _chain_rule(findings: Findings, model: Any, X: Any) -> None:
+def _chain_rule(findings: Findings, model: Any, X: Any, power: float) -> None:
     """Σ log p(x_i | x_<i) = log p(X), the terms from the compiled core's own predictive density."""
-    bound = model.bind(X)
+    bound: Any = bind_at(model, X, power)
     if not isinstance(bound, _core.Likelihood):
         return
     n = X.shape[0]
@@ -101,12 +106,12 @@ def _chain_rule(findings: Findings, model: Any, X: Any) -> None:
     prior = _core.Prior("dp", 1.0, 0.0, 1.0, 0.0)
     total = float(single[0])
     for i in range(1, n):
-        now = model.bind(X[: i + 1])
+        now = bind_at(model, X[: i + 1], power)
         state = (np.zeros(1), np.ones(1), 0.0, 1.0, 0.0)
         joining, opening = _core.predictive(now, i, np.zeros(i, dtype=np.int32), prior, *state)[0]
         # Dirichlet process weights, α = 1: i for the cluster, 1 for a new one.
         total += float(joining - opening) - np.log(i) + float(single[i])
-    findings.agree("chain rule of the predictive density", total, model.log_marginal(X), 1e-9)
+    findings.agree("chain rule of the predictive density", total, model.log_marginal(X, power), 1e-9)
 
 
 def _one_or_two(findings: Findings, model: Any, sizes: tuple[int, int], draws: int, rng: Generator) -> None:

@@ -57,7 +57,7 @@ def size_types(partitions: Labels) -> tuple[list[NDArray[np.int64]], NDArray[np.
 def partition_log_likelihoods(likelihood: Any, X: Any, partitions: Labels) -> Floats:
     """Σ_c log p(X_c) for every partition, from one table of the marginals of all subsets.
 
-    `likelihood` is resolved; its `bind(X)` must have `log_marginals(labels)`, as every house likelihood does.
+    `likelihood` is resolved, or a resolved model; its `bind(X)` must have `log_marginals(labels)`, as every house likelihood does.
     """
     n = partitions.shape[1]
     table = subset_log_marginals(likelihood, X)

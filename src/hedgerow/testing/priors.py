@@ -124,7 +124,7 @@ def _twin(findings: Findings, prior: Prior, seed: int) -> None:
     model = Mixture(prior, GaussianDiagonal(mean=[0.0], r=[1.0], a=[1.0], b=[1.0]))
     rng = np.random.default_rng([seed, 4])
     X = rng.normal(size=(7, 1))
-    bound = model.likelihood.bind(X)
+    bound = model.bind(X)
     found, wanted = [], []
     for _ in range(5):
         draw = prior.sample_joint(7, rng)

@@ -38,7 +38,7 @@ class ReferenceGibbs:
     ) -> KernelDraws:
         """See `PythonKernel`."""
         prior, n, state = model.prior, len(labels), dict(values)
-        table = subset_log_marginals(model.likelihood, X).tolist()
+        table = subset_log_marginals(model, X).tolist()
         bits = [1 << i for i in range(n)]
         cache: dict[frozenset[int], float] = {}
 

@@ -84,6 +84,7 @@ def sbc(
         Probability of a false alarm of the whole report.
     """
     require(model.is_resolved, "sbc", "model", model, "be resolved, as there are no data to resolve it with")
+    require(model.power == 1, "sbc", "model", model, "have power 1: data of a coarsened model cannot be simulated")
     require(not model.prior.grouped, "sbc", "model", model, "have a prior without groups")
     numbers = (("n", n, 1), ("replicates", replicates, 20), ("draws", draws, 1), ("thin", thin, 1), ("warmup", warmup, 0))
     for name, value, least in numbers:

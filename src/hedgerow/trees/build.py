@@ -159,7 +159,7 @@ def _builder(
     require(seed is None or (_is_whole(seed) and seed >= 0), owner, "seed", seed, "be a whole number from 0 up, or None")
     model = model.resolve(X)
     data = model.likelihood.check(X)
-    bound = model.likelihood.bind(data)
+    bound = model.bind(data)
     grouping = model.prior.group(times, bound.n_rows, owner)
     groups = None if grouping is None else grouping.codes
     indptr, indices = _pattern(owner, connectivity, bound.n_rows)

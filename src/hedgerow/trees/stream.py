@@ -108,6 +108,7 @@ class TreeStream:
         """Check the options; the first batch starts the trees."""
         owner = "TreeStream"
         require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
+        require(model.worth is None, owner, "model", model, "have a power, not a worth: how many rows will come is not known")
         good = max_nodes is None or (_is_whole(max_nodes) and max_nodes >= 1000)
         require(good, owner, "max_nodes", max_nodes, "be a whole number from 1,000 up, or None")
         for name, flag in (("revise", revise), ("remember", remember)):
@@ -134,7 +135,7 @@ class TreeStream:
         """
         model = self._model.resolve(X)
         data = model.likelihood.check(X)
-        bound = model.likelihood.bind(data)
+        bound = model.bind(data)
         times_after, grouping = self._times.read(model.prior, times, bound.n_rows)
         codes = None if grouping is None else grouping.codes
         if self._core is None:
@@ -248,7 +249,8 @@ class TreeStream:
     def predict_log_weights(self, X: Any, times: Any = None) -> FloatArray:
         """log[weight x density] of new rows, (n, K + 1): a column for each of `cluster_ids`, the last for a new cluster.
 
-        The exponentials of a row sum to its predictive density. With a `MixedNRM` prior, times must be among those seen.
+        The exponentials of a row sum to its predictive density under the likelihood itself, whatever the model's power.
+        With a `MixedNRM` prior, times must be among those seen.
         """
         core = self._started()
         likelihood = self._model.likelihood
@@ -311,7 +313,7 @@ class TreeStream:
             return
         data = self._model.likelihood.check(state["rows"])
         self._rows.put(np.arange(data.shape[0], dtype=np.int32), data)
-        bound = self._model.likelihood.bind(data)
+        bound = self._model.bind(data)
         prior = self._model.prior.to_core(self._times.grouping(np.zeros(0, np.int32)))
         self._core = _core.TreeStream.from_state(bound, prior, *self._options, state["state"])
 

@@ -16,7 +16,7 @@ class Categorical final : public Likelihood {
   static constexpr std::int32_t kMissing = -1;
 
   // codes (n × d): the level of column j, from 0; negative where missing. beta: one number per cell, column by column.
-  Categorical(const std::int32_t* codes, int n, int d, const std::int32_t* levels, const double* beta);
+  Categorical(const std::int32_t* codes, int n, int d, const std::int32_t* levels, const double* beta, double power = 1.0);
 
   int rows() const override { return n_; }
   int columns() const { return d_; }
@@ -43,7 +43,7 @@ class Categorical final : public Likelihood {
 
   // Of a cell's count, and of the number of observed entries of column j, which is "cell" cells() + j.
   double log_rising(int cell, std::int32_t count) const { return tables_.log_rising(table_of_[cell], count); }
-  double log_plus(int cell, std::int32_t count) const { return tables_.log_plus(table_of_[cell], count); }
+  double log_step(int cell, std::int32_t count) const { return tables_.log_step(table_of_[cell], count); }
 
  private:
   void settle(int i);  // what follows from the cells of row i: gaps, log p(x_i)

@@ -8,7 +8,8 @@ namespace hedgerow {
 
 class GaussianDiagonal final : public Likelihood {
  public:
-  GaussianDiagonal(const double* x, int n, int d, const double* mean, const double* r, const double* a, const double* b);
+  GaussianDiagonal(const double* x, int n, int d, const double* mean, const double* r, const double* a, const double* b,
+                   double power = 1.0);
 
   int rows() const override { return n_; }
   int dimension() const { return d_; }
@@ -20,7 +21,7 @@ class GaussianDiagonal final : public Likelihood {
   double r(int j) const { return r_[j]; }
   double a(int j) const { return a_[j]; }
   double log_scale(int j) const { return log_scale_[j]; }
-  double log_gamma_half(int j, double n) const;  // lnΓ(a_j + n/2)
+  double log_gamma_half(int j, double n) const;  // lnΓ(a_j + ζn/2)
   // Same a for every column and nothing missing: logs can be shared between columns.
   bool even() const { return even_; }
   // Log marginal of one column's (n, mean, S), and the same without the log of the scale when it is shared.

@@ -9,7 +9,7 @@ namespace hedgerow {
 
 class Poisson final : public Likelihood {
  public:
-  Poisson(const double* x, int n, int d, const double* a, const double* b);
+  Poisson(const double* x, int n, int d, const double* a, const double* b, double power = 1.0);
 
   int rows() const override { return n_; }
   int columns() const { return d_; }
@@ -28,9 +28,11 @@ class Poisson final : public Likelihood {
   double column(int j, double n, double sum) const {
     const auto entries = static_cast<std::int64_t>(n);
     const double log_rate = rates_.log_plus(rate_of_[j], entries);
-    return shapes_.log_rising(shape_of_[j], static_cast<std::int64_t>(sum)) - sum * log_rate -
+    return shapes_.log_rising(shape_of_[j], static_cast<std::int64_t>(sum)) - power() * sum * log_rate -
            a(j) * (log_rate - rates_.log_plus(rate_of_[j], 0));
   }
+  // lnΓ(shape + ζx) − lnΓ(shape).
+  double rise(double shape, double x) const { return power() == 1.0 ? log_rising(shape, x) : log_rising_any(shape, power() * x); }
   double log_rate(int j, double n) const { return rates_.log_plus(rate_of_[j], static_cast<std::int64_t>(n)); }
 
  private:

@@ -76,7 +76,7 @@ def join_segments(model: Mixture, counts: npt.NDArray[np.int64], touching: spars
     data = sparse.csr_array(counts if divisor == 1.0 else np.ceil(counts / divisor))
     # A segment may live in many chunks, so it has no time of its own: one group, the measure that all share.
     prior = model.prior.shared()
-    bound = model.likelihood.resolve(data).bind(data)
+    bound = model.resolve(data).bind(data)
     indptr, indices = touching.indptr.astype(np.int64), touching.indices.astype(np.int32)
     builder = _core.TreeBuilder(bound, prior.to_core(None), None, indptr, indices, 0, 0)
     builder.bhc()
