@@ -115,7 +115,7 @@ def test_new_data_in_another_order_keep_their_codes() -> None:
 )
 def test_unseen_levels(levels: Any, X: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=re.escape(words)) as caught:
-        Categorical(levels=levels).check(X)
+        Categorical(levels=levels, unseen="refuse").check(X)
     assert HOUSE.match(str(caught.value)), str(caught.value)
     lenient = Categorical(levels=levels, unseen="missing").check(X)
     assert np.isnan(lenient[-1, 0])
@@ -272,7 +272,7 @@ PARAMETERS: list[tuple[Any, dict[str, Any], str]] = [
     (Categorical, {"levels": [["a", 1]]}, "levels[0] must be all names or all numbers"),
     (Categorical, {"levels": [[1, NAN]]}, "levels[0] must be all names or all numbers"),
     (Categorical, {"levels": [["a", "a"]]}, "levels[0] must name no level twice"),
-    (Categorical, {"unseen": "ignore"}, "unseen must be one of refuse, missing"),
+    (Categorical, {"unseen": "ignore"}, "unseen must be one of warn, missing, refuse"),
 ]
 
 
