@@ -21,6 +21,8 @@ from hedgerow.report import (
     ColumnsPart,
     DrawsPart,
     PointsPart,
+    Profile,
+    ProfilesPart,
     ReportPayload,
     SimilarityPart,
     TreePart,
@@ -66,13 +68,18 @@ def payload(names: list[str] | None = None, offset: float = 0.0) -> ReportPayloa
     order = plots.leaf_order(left, right, roots)
     similarity = 0.95 * np.equal.outer(z, z) + 0.02
     k = 6 + rng.poisson(0.4, size=(4, 300))
+    heads = ["length", "width"] if names is None else [ATTACK, ATTACK]
+    mean, spread = (np.array([part(X[z == c], axis=0) for c in range(6)]) for part in (np.mean, np.std))
+    words = [[(head, f"{head} {mean[c, j]:.1f}", "higher") for j, head in enumerate(heads)] for c in range(6)]
+    told = [Profile(c, words[c], typical="row 1" if names is None else ATTACK) for c in range(6)]
     quantities = {"log joint": rng.normal(size=(4, 300)), "number of clusters": k.astype(float)}
     return ReportPayload(
         "Six blobs" if names is None else ATTACK,
         PointsPart(z, 0.3 * rng.random(N), names, X, ("length", "width")),
         tree=TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks),
         draws=DrawsPart(k, quantities, dict.fromkeys(quantities, 1.001), dict.fromkeys(quantities, 900.0)),
-        columns=ColumnsPart(X, ["length", "width"] if names is None else [ATTACK, ATTACK]),
+        columns=ColumnsPart(X, heads),
+        profiles=ProfilesPart(told, [(head, 0.5) for head in heads], heads, mean, spread),
         similarity=SimilarityPart(*plots.block_means(similarity, order, 100), order),
         run={"seed": 1},
     )
@@ -295,3 +302,33 @@ def test_the_bare_report_has_no_holes(visit: Callable[..., Any]) -> None:
     sections = driver.find_elements("css selector", "section")
     assert [section.get_attribute("id") for section in sections] == ["found", "clusters"]
     assert not driver.find_elements("css selector", ".plot")
+
+
+def test_every_fact_has_its_strip_and_any_two_clusters_stand_side_by_side(visit: Callable[..., Any]) -> None:
+    driver = visit("full")
+    assert driver.execute_script("return document.querySelectorAll('.card').length") == 6
+    assert driver.execute_script("return [...document.querySelectorAll('.strip')].every((s) => s.querySelector('rect'))")
+    heads = "return [...document.querySelectorAll('#comparison thead th')].map((cell) => cell.textContent)"
+    assert driver.execute_script(heads) == ["", "cluster 0", "cluster 1", "apart"]
+    choose = "const b = document.getElementById('compare-b'); b.value = '4'; b.dispatchEvent(new Event('change'))"
+    driver.execute_script(choose)
+    assert driver.execute_script(heads)[2] == "cluster 4"
+    driver.execute_script("document.querySelector('.card button').click()")
+    assert driver.execute_script("return document.querySelector('.card').classList.contains('chosen')")
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_no_table_is_cut_off(visit: Callable[..., Any], width: int) -> None:
+    driver = visit("full", width)
+    wide = "return [...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth + 1).length"
+    if width > 720:  # on a phone a table of many columns scrolls inside its frame
+        assert driver.execute_script(wide) == 0
+    assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["full", "bare"])
+def test_readers_of_the_screen_find_nothing_amiss(visit: Callable[..., Any], name: str, theme: str) -> None:
+    axe = pytest.importorskip("axe_core_python.selenium", reason="the accessibility test needs the axe-core-python package").Axe()
+    found = axe.run(visit(name, theme=theme))["violations"]
+    assert [(each["id"], each["impact"], each["nodes"][0]["html"][:200]) for each in found] == []

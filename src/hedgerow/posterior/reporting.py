@@ -27,6 +27,8 @@ from hedgerow.report import (
     CountsPart,
     DrawsPart,
     PointsPart,
+    Profile,
+    ProfilesPart,
     ReportPayload,
     SimilarityPart,
     TreePart,
@@ -36,6 +38,7 @@ from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
+from hedgerow.summaries.profiles import profiles
 from hedgerow.trees import ibhc
 from hedgerow.trees.reporting import place_points, tree_part
 
@@ -75,10 +78,30 @@ def payload_of(
         columns=None if counted else ColumnsPart(X, columns),
         counts=CountsPart(X.indptr, X.indices, X.data, columns) if counted else None,
         similarity=_similarity(draws, whole, np.asarray(order)),
+        profiles=_profiles(X, draws, labels, columns, rows),
         run=run_record(draws),
         notes=_notes(draws),
         estimate=f"partition of least expected {LOSSES[found.loss]} from the draws ({found.expected_loss:.3g})",
     )
+
+
+def _profiles(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequence[str], rows: Sequence[str] | None) -> ProfilesPart:
+    """What each cluster stands out by, for the page."""
+    found = profiles(
+        X, labels, draws.labels, names=names, rows=rows if rows is not None else [f"row {i}" for i in range(draws.n)], top=8
+    )
+    table = found.clusters
+    counted = sparse.issparse(X)
+    told = []
+    for i, cluster in enumerate(table["cluster"].tolist()):
+        facts = [(fact.column, fact.text, fact.direction) for fact in found.facts[i]] if found.facts else []
+        words = str(table["name"][i]) if counted else ""
+        typical = str(table["typical"][i]) if "typical" in table else ""
+        told.append(Profile(cluster, facts, words, typical, str(table["doubtful"][i])))
+    importance = [(str(name), float(share)) for name, share in zip(found.columns["column"], found.columns["importance"], strict=True)]
+    if counted:
+        return ProfilesPart(told, importance)
+    return ProfilesPart(told, importance, list(names), table["mean"], table["spread"])
 
 
 def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
@@ -102,7 +125,24 @@ def run_record(draws: Draws) -> dict[str, object]:
     if "warmup" in run:
         thinned = f", every {run['thin']} iterations" if run.get("thin", 1) != 1 else ""
         record["draws"] = f"{draws.draws:,} in each of {draws.chains} chains{thinned}, after {run['warmup']:,} of warm-up"
-    told = {"kernel", "seed", "warmup", "thin", "draws", "chains", "interrupted", "columns", "sampled"}
+    until = run.get("until")
+    if isinstance(until, dict) and until.get("why"):
+        record["ended"] = str(until["why"])
+    told = {
+        "kernel",
+        "seed",
+        "warmup",
+        "thin",
+        "draws",
+        "chains",
+        "interrupted",
+        "columns",
+        "sampled",
+        "until",
+        "reading",
+        "title",
+        "loss",
+    }
     record |= {name.replace("_", " "): value for name, value in run.items() if name not in told}
     return record
 

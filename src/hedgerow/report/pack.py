@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.report.payload import ColumnsPart, DrawsPart, ReportPayload, SimilarityPart, TreePart
+from hedgerow.report.payload import ColumnsPart, DrawsPart, ProfilesPart, ReportPayload, SimilarityPart, TreePart
 from hedgerow.report.words import node_words, top_words
 
 __all__ = ["MOST_COLUMNS", "MOST_POINTS", "pack", "shown_columns"]
@@ -19,6 +19,7 @@ MOST_TERMINALS = 3_000
 MOST_DRAWS = 1_000  # per chain and quantity
 MOST_COLUMNS = 12
 MOST_NAME = 60
+MOST_COMPARED = 30  # clusters, and columns, that can be put beside each other
 SEEN = 1e-5  # of a column's range
 
 IntArray = NDArray[np.int64]
@@ -50,6 +51,8 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
             "names": [str(payload.columns.names[j]) for j in shown],
             "values": encode_numbers(values),
         }
+    if payload.profiles is not None and payload.profiles.mean is not None:
+        data["profiles"] = _profiles(payload.profiles)
     if payload.counts is not None:
         spans = None if tree is None else (tree["order"], tree["start"], tree["stop"], tree["right"])
         vocabulary, table = node_words(payload.counts, spans)
@@ -190,6 +193,16 @@ def _points(payload: ReportPayload, rows: IntArray, labels: IntArray) -> dict[st
         names = [str(payload.points.names[row]) for row in rows]
         points["names"] = [name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…" for name in names]
     return points
+
+
+def _profiles(part: ProfilesPart) -> dict[str, Any]:
+    """Means and spreads of the largest clusters, in the columns that tell most."""
+    order = {str(name): j for j, name in enumerate(part.names)}
+    chosen = [order[name] for name, _ in part.importance[:MOST_COMPARED] if name in order]
+    clusters = [profile.cluster for profile in part.profiles[:MOST_COMPARED]]
+    mean, spread = (np.asarray(values, dtype=np.float64)[: len(clusters)][:, chosen] for values in (part.mean, part.spread))
+    names = [str(part.names[j]) for j in chosen]
+    return {"clusters": clusters, "names": names, "mean": encode(mean, "f8"), "spread": encode(spread, "f8")}
 
 
 def _tree(part: TreePart, tree: dict[str, Any], place: IntArray) -> dict[str, Any]:

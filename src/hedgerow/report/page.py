@@ -16,14 +16,15 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from hedgerow.report.markup import escape
 from hedgerow.report.pack import pack
 from hedgerow.report.payload import ReportPayload
-from hedgerow.report.sections import escape, sections_of
+from hedgerow.report.sections import sections_of
 from hedgerow.writing import write_text
 
 __all__ = ["report_html", "write_report"]
 
-SCRIPTS = ("core.js", "tree.js", "scatter.js", "panel.js", "charts.js", "similarity.js", "start.js")
+SCRIPTS = ("core.js", "tree.js", "scatter.js", "panel.js", "profiles.js", "charts.js", "similarity.js", "start.js")
 
 
 def write_report(path: str | os.PathLike[str], payload: ReportPayload) -> Path:

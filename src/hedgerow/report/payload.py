@@ -26,6 +26,8 @@ __all__ = [
     "CountsPart",
     "DrawsPart",
     "PointsPart",
+    "Profile",
+    "ProfilesPart",
     "ReportPayload",
     "SimilarityPart",
     "TreePart",
@@ -98,6 +100,31 @@ class CountsPart:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """One cluster in words: its label, what it stands out by as (column, text, "higher", "lower" or ""), rows worth a look."""
+
+    cluster: int
+    facts: Sequence[tuple[str, str, str]] = ()
+    words: str = ""
+    typical: str = ""
+    doubtful: str = ""
+
+
+@dataclass(frozen=True)
+class ProfilesPart:
+    """Every cluster in words, largest first, and how much of each column the clusters explain, most first.
+
+    `mean` and `spread` (clusters, columns) over all rows stand in the order of `profiles` and of `names`.
+    """
+
+    profiles: Sequence[Profile]
+    importance: Sequence[tuple[str, float]] = ()
+    names: Sequence[str] = ()
+    mean: ArrayLike | None = None
+    spread: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
 class SimilarityPart:
     """Co-clustering probabilities averaged into `blocks` (k, k), k <= 400, cut at `edges` along `order`."""
 
@@ -121,6 +148,7 @@ class ReportPayload:
     columns: ColumnsPart | None = None
     counts: CountsPart | None = None
     similarity: SimilarityPart | None = None
+    profiles: ProfilesPart | None = None
     run: Mapping[str, object] = field(default_factory=dict)
     notes: Sequence[str] = ()
     estimate: str = ""
@@ -151,6 +179,9 @@ class ReportPayload:
                 top < len(self.counts.words),
                 f"lie below {len(self.counts.words)}, the number of words",
             )
+        if self.profiles is not None:
+            told = sorted(profile.cluster for profile in self.profiles.profiles)
+            _check("profiles", told, told == list(range(len(sizes))), f"describe each of the {len(sizes)} clusters once")
         if self.similarity is not None:
             k = len(np.asarray(self.similarity.edges)) - 1
             _check_rows("blocks", self.similarity.blocks, (k, k))

@@ -127,7 +127,8 @@ def _tree_sentence(payload: ReportPayload, k: int) -> Sentence:
             clusters += 1
     if clusters == k:
         return Sentence(f"Cutting the tree where joining stops paying (d = 1) gives {_count(clusters, 'cluster')}.")
-    return Sentence(f"The tree cut at d = 1 has {_count(clusters, 'cluster')}, the clustering shown {k}.")
+    why = "another summary of the same draws" if payload.draws is not None else "before rows found better places"
+    return Sentence(f"The tree, cut where joining stops paying (d = 1), has {clusters:,} branches: {why}.")
 
 
 def _numbers(rhat: Mapping[str, float], ess: Mapping[str, float]) -> str:

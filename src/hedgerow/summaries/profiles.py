@@ -27,9 +27,22 @@ from hedgerow.summaries.partitions import Labels, as_partition
 from hedgerow.summaries.table import Table
 from hedgerow.writing import write_text
 
-__all__ = ["Profiles", "described", "profiles"]
+__all__ = ["Fact", "Profiles", "described", "profiles"]
 
 LEAST = 0.5  # standard deviations that a column must stand out by to be spoken of
+MOST_FACTS = 6  # kept for a cluster; its name is made of the first few
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that a cluster stands out by: the column, what it holds there, and where that lies ("higher", "lower" or "")."""
+
+    column: str
+    text: str
+    direction: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}, {self.direction}" if self.direction else self.text
 
 
 def described(name: str, mean: float, spread: float) -> str:
@@ -54,10 +67,13 @@ class Profiles:
         of its place), mean and spread of every column.
     columns : Table
         One row a column, the most telling first: column, importance (the share of its variance that the clusters explain, 0 to 1).
+    facts : tuple of tuples of Fact
+        For every row of `clusters` what it stands out by, most of all first; its name is made of the first few. Empty for words.
     """
 
     clusters: Table
     columns: Table
+    facts: tuple[tuple[Fact, ...], ...] = ()
     _names: tuple[str, ...] | None = None
 
     def compare(self, a: int, b: int) -> Table:
@@ -153,7 +169,9 @@ def profiles(
     order = np.argsort(-importance, kind="stable")
     title = "how much of each column's variance the clusters explain"
     told = Table({"column": [heads[j] for j in order], "importance": importance[order]}, title=title)
-    named = table["top"] if words is None else _names(np.asarray(X, np.float64), own, table, heads, top)
+    facts = () if words is None else _facts(np.asarray(X, np.float64), own, table, heads, max(top, MOST_FACTS))
+    told_by = ["; ".join(str(fact) for fact in most[:top]) or "nothing stands out" for most in facts]
+    named = table["top"] if words is None else np.array(told_by)
     out: dict[str, Any] = {"cluster": table["cluster"], "name": named}
     out |= {part: table[part] for part in ("size", "share", "stability") if part in table}
     called = np.array([str(i) for i in range(len(own))] if rows is None else [str(row) for row in rows])
@@ -164,29 +182,29 @@ def profiles(
         probability = uncertainty(labels, own).probability
         out["doubtful"] = called[[int(np.flatnonzero(own == k)[np.argmin(probability[own == k])]) for k in table["cluster"]]]
     out |= {"mean": table["mean"], "spread": table["spread"]}
-    return Profiles(Table(out, title=table.title, parts=table.parts), told, tuple(heads) if words is not None else None)
+    return Profiles(Table(out, title=table.title, parts=table.parts), told, facts, tuple(heads) if words is not None else None)
 
 
-def _names(X: Array, own: Labels, table: Table, heads: list[str], top: int) -> npt.NDArray[Any]:
+def _facts(X: Array, own: Labels, table: Table, heads: list[str], most: int) -> tuple[tuple[Fact, ...], ...]:
     """For each cluster the columns that stand out most from the other rows, with direction."""
     seen = ~np.isnan(X)
     count, total = seen.sum(axis=0), np.where(seen, X, 0.0).sum(axis=0)
     scale = np.sqrt(np.maximum(np.where(seen, X - total / np.maximum(count, 1), 0.0) ** 2, 0.0).sum(axis=0) / np.maximum(count, 1))
-    names = []
+    facts = []
     for row, k in enumerate(table["cluster"]):
         inside = own == k
         here = seen[inside].sum(axis=0)
         rest = (total - np.where(seen[inside], X[inside], 0.0).sum(axis=0)) / np.maximum(count - here, 1)
         z = np.nan_to_num((table["mean"][row] - rest) / np.where(scale > 0, scale, 1.0))
         z[(scale == 0) | (count == here)] = 0.0
-        chosen = [j for j in np.argsort(-np.abs(z), kind="stable")[:top] if abs(z[j]) >= LEAST]
-        told = [
-            described(heads[j], table["mean"][row, j], table["spread"][row, j])
-            + ("" if "=" in heads[j] else ", higher" if z[j] > 0 else ", lower")
-            for j in chosen
-        ]
-        names.append("; ".join(told) or "nothing stands out")
-    return np.array(names)
+        chosen = [j for j in np.argsort(-np.abs(z), kind="stable")[:most] if abs(z[j]) >= LEAST]
+        facts.append(tuple(_fact(heads[j], table["mean"][row, j], table["spread"][row, j], z[j]) for j in chosen))
+    return tuple(facts)
+
+
+def _fact(name: str, mean: float, spread: float, z: float) -> Fact:
+    """A column in words; a level's share needs no direction."""
+    return Fact(name, described(name, mean, spread), "" if "=" in name else "higher" if z > 0 else "lower")
 
 
 def _typical(X: Array, own: Labels, table: Table) -> npt.NDArray[np.intp]:

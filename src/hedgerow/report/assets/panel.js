@@ -99,7 +99,7 @@ function startPanel() {
     for (const button of buttons) {
       const on = next !== null && next.kind === "cluster" && next.cluster === Number(button.dataset.cluster);
       button.setAttribute("aria-pressed", on ? "true" : "false");
-      button.closest("tr").classList.toggle("chosen", on);
+      button.closest("tr, .card").classList.toggle("chosen", on);
     }
   });
 }

@@ -35,6 +35,7 @@ startTheme();
 if (data.tree) startTree();
 if (data.scatter) startScatter();
 startPanel();
+startProfiles();
 if (data.draws) { startCounts(); startTraces(); }
 if (data.similarity) startSimilarity();
 startResize();

@@ -1,0 +1,170 @@
+"""The section on clusters: each in words with small pictures, what separates them, any two side by side, all in a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.numerals import mean_and_spread
+from hedgerow.report.markup import breakable, escape, hint, table
+from hedgerow.report.pack import MOST_COLUMNS, shown_columns
+from hedgerow.report.payload import Profile, ProfilesPart, ReportPayload
+from hedgerow.report.words import top_words
+
+__all__ = ["clusters_body"]
+
+FIRST_CLUSTERS = 30
+FIRST_CARDS = 12
+TABLE_COLUMNS = 6
+MOST_TOLD = 12  # columns whose importance is shown
+SMALL = 5  # points; clusters below are counted in one line rather than given a card each
+IMPORTANCE = (
+    "Which columns tell the clusters apart: the share of each column's variance that lies between clusters. "
+    "100% means that the cluster decides the value, 0% that clusters do not differ in it."
+)
+
+
+def clusters_body(payload: ReportPayload) -> str:
+    """Profiles first, if there are any, then the table of all clusters."""
+    part = payload.profiles
+    if part is None:
+        return _side_by_side(payload)
+    body = _cards(payload, part)
+    if part.importance:
+        body += f"<h3>What separates them</h3>{_importance(part)}"
+    if part.mean is not None and len(part.profiles) > 1:
+        body += _comparison(part)
+    return f"{body}<h3>All clusters</h3>{_side_by_side(payload)}"
+
+
+def _cards(payload: ReportPayload, part: ProfilesPart) -> str:
+    """A card for each of the largest clusters; the others stand in the table."""
+    labels = np.asarray(payload.points.labels, dtype=np.int64)
+    sizes = np.bincount(labels)
+    doubt = payload.points.uncertainty
+    sure = None if doubt is None else 1.0 - np.bincount(labels, weights=np.asarray(doubt, dtype=np.float64)) / sizes
+    large = [profile for profile in part.profiles if sizes[profile.cluster] >= SMALL] or list(part.profiles)
+    chosen = large[:FIRST_CARDS]
+    cards = []
+    for profile in chosen:
+        size = int(sizes[profile.cluster])
+        told = f"{size:,} {'point' if size == 1 else 'points'}, {100 * size / len(labels):.1f}%"
+        if sure is not None:
+            told += f"; mean certainty {100 * sure[profile.cluster]:.0f}%"
+        cards.append(_card(profile, told))
+    more = len(part.profiles) - len(chosen)
+    rest = hint(f"{more:,} smaller {'cluster stands' if more == 1 else 'clusters stand'} in the table below.") if more else ""
+    return f'<div class="cards">{"".join(cards)}</div>{rest}'
+
+
+def _card(profile: Profile, told: str) -> str:
+    rows = [_fact_row(profile.cluster, *fact) for fact in profile.facts]
+    body = f'<ul class="facts">{"".join(rows)}</ul>' if rows else ""
+    if profile.words:
+        body = f'<p class="words">{escape(profile.words)}</p>'
+    elif not rows:
+        body = "<p>Nothing stands out: its rows are like the rest, column by column.</p>"
+    looked = [f"{word} {escape(row)}" for word, row in (("typical", profile.typical), ("most doubtful", profile.doubtful)) if row]
+    foot = f'<p class="hint words">Rows to look at: {"; ".join(looked)}.</p>' if looked else ""
+    head = _button(profile.cluster, f"Cluster {profile.cluster}")
+    return f'<article class="card"><h3>{head}</h3><p class="hint">{told}</p>{body}{foot}</article>'
+
+
+def _fact_row(cluster: int, column: str, text: str, direction: str) -> str:
+    """A column, what it holds here, where that lies, and a place for its strip."""
+    told = f"{breakable(column)} <b>{escape(text.removeprefix(column).strip())}</b>" + (f" <em>{direction}</em>" if direction else "")
+    return f'<li><span>{told}</span><span class="strip" data-cluster="{cluster}" data-column="{escape(column)}"></span></li>'
+
+
+def _importance(part: ProfilesPart) -> str:
+    rows = "".join(
+        f'<li><span>{breakable(name)}</span><meter min="0" max="1" value="{share:.3f}" aria-label="{escape(name)}"></meter>'
+        f"<span>{100 * share:.0f}%</span></li>"
+        for name, share in part.importance[:MOST_TOLD]
+    )
+    left = len(part.importance) - MOST_TOLD
+    said = IMPORTANCE + (f" {left:,} further columns tell less." if left > 0 else "")
+    return f'<ul class="importance">{rows}</ul>{hint(said)}'
+
+
+def _comparison(part: ProfilesPart) -> str:
+    """Two choices and a place for the table, which the script fills."""
+
+    def choice(name: str, label: str, at: int) -> str:
+        options = "".join(
+            f'<option value="{i}"{" selected" if i == at else ""}>cluster {profile.cluster}</option>'
+            for i, profile in enumerate(part.profiles[:FIRST_CLUSTERS])
+        )
+        return f'<label>{label} <select id="{name}">{options}</select></label>'
+
+    choices = choice("compare-a", "Compare", 0) + choice("compare-b", "with", 1)
+    return f'<h3>Any two side by side</h3><div class="tools">{choices}</div><div id="comparison" aria-live="polite"></div>'
+
+
+def _side_by_side(payload: ReportPayload) -> str:
+    """The table of clusters, largest first; the tail of many goes behind a fold."""
+    labels = np.asarray(payload.points.labels, dtype=np.int64)
+    sizes = np.bincount(labels)
+    heads = ["cluster", "points", "share"]
+    cells = [[f"{size:,}", f"{100 * size / len(labels):.1f}%"] for size in sizes]
+    if payload.points.uncertainty is not None:
+        heads.append("certainty")
+        doubt = np.bincount(labels, weights=np.asarray(payload.points.uncertainty, dtype=np.float64)) / sizes
+        for row, value in zip(cells, doubt, strict=True):
+            row.append(f"{100 * (1 - value):.0f}%")
+    said = ""
+    if payload.columns is not None:
+        columns, added, said = _column_cells(payload, labels)
+        heads += columns
+        cells = [row + more for row, more in zip(cells, added, strict=True)]
+    head = "".join(f'<th scope="col">{breakable(name)}</th>' for name in heads)
+    words = None if payload.counts is None else top_words(payload.counts, labels)
+    if words is not None:
+        head += '<th scope="col" class="text">telling words</th>'
+    rows = [_cluster_row(int(c), cells[c], None if words is None else words[c]) for c in np.argsort(-sizes, kind="stable")]
+    shown = table(head, rows[:FIRST_CLUSTERS], "Clusters, largest first")
+    if len(rows) > FIRST_CLUSTERS:
+        rest = table(head, rows[FIRST_CLUSTERS:], "Further clusters")
+        summary = f"<summary>{len(rows) - FIRST_CLUSTERS:,} smaller clusters</summary>"
+        shown += f"<details>{summary}{rest}</details>"
+    return shown + said
+
+
+def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[list[str], list[list[str]], str]:
+    """Names, cells (mean ± sd by cluster) and a hint for the columns that the table shows."""
+    assert payload.columns is not None
+    values = np.asarray(payload.columns.values, dtype=np.float64)
+    shown = shown_columns(payload.columns, labels, TABLE_COLUMNS)
+    cells = [[_spread(column) for column in values[labels == c][:, shown].T] for c in range(labels.max() + 1)]
+    d = values.shape[1]
+    said = "Columns: mean ± standard deviation."
+    if d > TABLE_COLUMNS:
+        said = f"Mean ± standard deviation of the {len(shown)} columns, of {d:,}, in which clusters differ most."
+    if d > MOST_COLUMNS:
+        said += f" The panel shows {MOST_COLUMNS}."
+    return [str(payload.columns.names[j]) for j in shown], cells, hint(said)
+
+
+def _cluster_row(cluster: int, cells: Sequence[str], words: Sequence[str] | None) -> str:
+    row = f'<th scope="row">{_button(cluster, str(cluster))}</th>'
+    row += "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+    if words is not None:
+        row += f'<td class="text">{escape(", ".join(words))}</td>'
+    return f"<tr>{row}</tr>"
+
+
+def _button(cluster: int, text: str) -> str:
+    """The button that chooses a cluster everywhere on the page."""
+    attributes = f'type="button" class="cluster" data-cluster="{cluster}" aria-pressed="false"'
+    return f'<button {attributes} aria-label="Cluster {cluster}">{escape(text)}</button>'
+
+
+def _spread(column: NDArray[np.float64]) -> str:
+    """Mean ± sd of what is not missing."""
+    seen = column[~np.isnan(column)]
+    if not len(seen):
+        return "–"
+    return mean_and_spread(float(seen.mean()), float(seen.std(ddof=1)) if len(seen) > 1 else math.nan)
