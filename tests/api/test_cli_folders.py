@@ -341,7 +341,7 @@ def test_empty_paths_are_refused(place, capsys, monkeypatch, command):
 # links of strangers
 
 
-@pytest.mark.parametrize("name", [".lock", "labels.csv", "report.html", "run.hedge"])
+@pytest.mark.parametrize("name", [".lock", "labels.csv", "labels.parquet", "profiles.csv", "report.html", "run.hedge"])
 @pytest.mark.parametrize("command", ["resume", "report", "fit"])
 def test_links_in_the_place_of_files_are_refused(place, tmp_path, capsys, name, command):
     target = copied(place, tmp_path)

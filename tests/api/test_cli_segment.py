@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -209,3 +210,21 @@ def test_help_has_examples(capsys):
         main(["segment", "--help"])
     assert stop.value.code == 0
     assert "hedgerow segment clip.mp4 --segments 50" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [*sorted(FILES), "labels", "overlay.gif"])
+def test_links_in_the_place_of_files_are_refused(place, tmp_path, capsys, name):
+    """A folder may come from a stranger: neither a new run nor a new cut writes through a link, or instead of one."""
+    folder = shutil.copytree(place / "run", tmp_path / "run")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    if name == "segmentation.hedge":
+        victim = (folder / name).rename(tmp_path / "saved")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(victim)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for more in ([folder, "--segments", "2"], [place / "clip.mp4", "--out", folder, "--force", "--quiet"]):
+        code, _, err = run(capsys, *more)
+        assert (code, f"{name} is a link" in err) == (2, True), err
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+        assert (folder / name).is_symlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from tempfile import TemporaryDirectory
 from threading import Thread
 
@@ -19,10 +20,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from hedgerow import data
 from hedgerow.errors import ParameterError
 from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClusterer, IncrementalBHC
+from hedgerow.estimators.clusterer import _warn_if_apart
 from hedgerow.estimators.defaults import default_draws, default_likelihood
 from hedgerow.kernels import Gibbs
 from hedgerow.likelihoods import Categorical, GaussianDiagonal, GaussianWishart, Multinomial, Product
+from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, MixedNRM
+from hedgerow.sampling import sample
 from hedgerow.summaries import ari
 
 QUICK = {"draws": 40, "warmup": 40, "chains": 2, "random_state": 0}
@@ -109,13 +113,23 @@ def test_own_parts_are_used_as_they_are(iris):
     assert found.likelihood is likelihood  # a fit changes no parameter
 
 
-def test_chains_apart_are_told(iris):
+def test_chains_apart_are_told():
+    """What is said of the labels is what comparing the chains' own labels gives."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) * [1, 0.2]
     X[:150] += [0, 4]
     stuck = HedgerowClusterer(draws=60, warmup=0, chains=4, random_state=1, kernel=Gibbs(subset=1), prior=DP(0.01))
-    with pytest.warns(ConvergenceWarning, match="R-hat"):
+    with pytest.warns(ConvergenceWarning, match=r"log joint \(R-hat .*differ from another's.*may depend on random_state"):
         stuck.fit(X)
+
+
+def test_chains_apart_with_the_same_labels_are_told_so():
+    """Two clusters that nobody doubts, in chains that differ by their log joint alone."""
+    X = np.repeat([[0.0, 0.0], [50.0, 50.0]], 30, axis=0) + np.random.default_rng(0).normal(size=(60, 2))
+    post = sample(Mixture(DP(1.0), GaussianDiagonal(r=0.01)), X, draws=60, warmup=50, chains=2, seed=0)
+    shifted = replace(post, log_joint=post.log_joint + np.array([[0.0], [1e3]]))
+    with pytest.warns(ConvergenceWarning, match="Each of the 2 chains alone gives the same labels"):
+        _warn_if_apart(shifted, "vi")
 
 
 # defaults

@@ -49,20 +49,28 @@ def test_gaps_that_come_late(name: str) -> None:
 
 
 def test_a_stream_saved_when_it_is_no_longer_young(tmp_path: Path) -> None:
-    """Beyond 4,096 points old rows are looked at again one for one, from where the last look ended."""
+    """Beyond 4,096 points old rows are looked at again one for one, from where the last look ended, doubtful ones first."""
     rng = np.random.default_rng(3)
-    stream = TreeStream(hr.Mixture(hr.DP(1.0), hr.GaussianWishart(mean=[0, 0], r=0.1, nu=5, psi=np.eye(2))), seed=0)
+    stream = TreeStream(hr.Mixture(hr.DP(1.0), hr.GaussianWishart(mean=[5, 5], r=0.1, nu=5, psi=np.eye(2))), seed=0)
 
-    def batch(n: int) -> np.ndarray:
-        return 2.2 * rng.integers(0, 4, (n, 2)) + rng.normal(size=(n, 2))
+    def batch(n: int, spread: float) -> np.ndarray:
+        return 3.5 * rng.integers(0, 4, (n, 2)) + rng.normal(0.0, spread, (n, 2))
 
-    stream.add(batch(4500))
-    for size in (300, 700):
-        stream.add(batch(size))
+    stream.add(batch(4500, 1.0))
+    for size, spread in ((300, 1.0), (700, 0.4)):  # the second shows what had been taken for one cluster to be several
+        stream.add(batch(size, spread))
         stream.save(tmp_path / "stream")
         twin = TreeStream.load(tmp_path / "stream")
-        for X in (batch(40), batch(200)):
+        was, found = (one.__getstate__()["state"] for one in (stream, twin))
+        assert was.keys() == found.keys()
+        for name, value in was.items():
+            assert np.array_equal(value, found[name]), name
+        for X in (batch(40, 1.0), batch(200, 1.0)):
             assert np.array_equal(stream.add(X), twin.add(X))
         assert stream.log_joint == twin.log_joint
         assert np.array_equal(stream.labels, twin.labels)
         assert stream.events == twin.events
+    seen, _, swept, cursor = was["counters"]
+    assert (seen, swept, cursor) == (5740, 4096, 1644)  # had these been 0, nothing above would tell whether they are kept
+    assert was["doubtful"].size > 100
+    assert was["compared"].any()

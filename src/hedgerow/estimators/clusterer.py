@@ -20,12 +20,12 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.priors import Prior
 from hedgerow.sampling import Agreement, sample
-from hedgerow.summaries import rhat
+from hedgerow.summaries import ari, point_estimate, rhat
 from hedgerow.summaries.distances import Loss
 
 __all__ = ["HedgerowClusterer"]
 
-FAR_APART = 1.1  # R-hat of the log joint from which labels of another seed may well differ
+FAR_APART = 1.1  # R-hat of the log joint from which chains are told to disagree
 PREDICTION_DRAWS = 200
 
 
@@ -146,7 +146,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.probabilities_ = fold_means(post.uncertainty(found.labels).probability, found.labels, self.labels_, rows)
         self._partition = found.labels
         self._n_features_out = found.n_clusters + 1
-        _warn_if_apart(post)
+        _warn_if_apart(post, self.loss)
         return self
 
     def _until(self, length: int) -> Agreement | None:
@@ -195,15 +195,23 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return input_tags(super().__sklearn_tags__(), self.likelihood)
 
 
-def _warn_if_apart(post: Posterior) -> None:
-    """Say so where chains ended in different places: labels would then depend on the seed."""
+def _warn_if_apart(post: Posterior, loss: Loss) -> None:
+    """Say so where chains ended in different places, and whether the labels that each of them gives alone differ."""
     if post.chains < 2 or post.draws < 50:
         return
     apart = rhat(post.log_joint)
-    if apart > FAR_APART:
-        warnings.warn(
-            f"The chains do not agree yet (R-hat {apart:.2f} of the log joint): labels may depend on random_state. "
-            "Raise warmup and draws, or look at posterior_.summary().",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    if apart <= FAR_APART:
+        return
+    alone = [point_estimate(chain[None], loss).labels for chain in post.labels]
+    alike = min(ari(one, other) for i, one in enumerate(alone) for other in alone[:i])
+    if alike == 1.0:
+        told = f"Each of the {post.chains} chains alone gives the same labels; probabilities may still depend on random_state."
+    else:
+        told = f"Labels that one chain alone gives differ from another's (adjusted Rand index {alike:.2f} at worst): "
+        told += "they may depend on random_state."
+    warnings.warn(
+        f"The chains do not agree yet on the log joint (R-hat {apart:.2f}). {told} "
+        "Raise warmup and draws, or look at posterior_.summary().",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
