@@ -34,7 +34,7 @@ napoleon_custom_sections = [("Attributes", "params_style")]  # keeps the undersc
 
 
 def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Escape bars, which are absolute values here, and close a list of parameters where prose follows it.
+    """Escape bars, which are absolute values here, and close a list of parameters or results where prose or an example follows it.
 
     Napoleon takes what stands before a colon in the first line of a property for its type; a dash it leaves alone.
     """
@@ -45,7 +45,7 @@ def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     for i, line in enumerate(lines):
         underlined = i + 1 < len(lines) and set(lines[i + 1]) == {"-"}
         if underlined:
-            in_parameters = line in ("Parameters", "Attributes")
+            in_parameters = line in ("Parameters", "Attributes", "Returns")
         elif in_parameters and i > 0 and not lines[i - 1] and line[:1].strip() and " " in line and " : " not in line:
             out += ["Examples", "--------"] if line.startswith(">>>") else ["Notes", "-----"]
             in_parameters = False

@@ -15,17 +15,43 @@ __all__ = ["MissingExtraError", "ParameterError", "in_bytes", "need_extra", "req
 
 
 class ParameterError(ValueError):
-    """A parameter or a data set that the called object cannot accept."""
+    """A parameter or a data set that the called object cannot accept.
+
+    >>> import hedgerow as hr
+    >>> try:
+    ...     hr.NGG(sigma=1.2)
+    ... except ParameterError as error:
+    ...     print(error)
+    NGG(sigma=1.2): sigma must lie in [0, 1). Got 1.2.
+    """
 
 
 class MissingExtraError(ImportError):
-    """An optional dependency is needed for this call and is not installed."""
+    """An optional dependency is needed for this call and is not installed.
+
+    >>> try:
+    ...     need_extra("no_such_module", "plot")
+    ... except MissingExtraError as error:
+    ...     print(error)
+    This needs no_such_module, which is not installed. Install it with: pip install 'hedgerow[plot]'
+    """
 
 
 def require(condition: bool, owner: str, name: str, value: object, requirement: str) -> None:
     """Raise `ParameterError` in the house's form unless `condition` holds.
 
     `requirement` completes the sentence "<name> must ...".
+
+    Parameters
+    ----------
+    condition : bool
+    owner, name : str
+        The object that asks, and the name of its parameter.
+    value : object
+        What was given.
+    requirement : str
+
+    >>> require(3 > 2, "DP", "alpha", 3, "be greater than 2")
     """
     if condition:
         return
@@ -35,6 +61,15 @@ def require(condition: bool, owner: str, name: str, value: object, requirement: 
 
 def in_bytes(size: float) -> str:
     """An amount of memory in the unit that suits it.
+
+    Parameters
+    ----------
+    size : float
+        Bytes.
+
+    Returns
+    -------
+    str
 
     >>> in_bytes(300), in_bytes(5_000_000), in_bytes(2**40)
     ('300 bytes', '4.8 MiB', '1,024.0 GiB')
@@ -46,7 +81,19 @@ def in_bytes(size: float) -> str:
 
 
 def need_extra(module: str, extra: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it."""
+    """Import an optional module, or say which extra brings it.
+
+    Parameters
+    ----------
+    module, extra : str
+
+    Returns
+    -------
+    module
+
+    >>> need_extra("math", "plot").pi > 3
+    True
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -58,6 +58,9 @@ class Mixture:
     >>> X, labels, _ = ring13(n=130)
     >>> model.log_joint(X, labels) > model.log_joint(X, labels // 2)
     True
+    >>> model = model.resolve(X)
+    >>> model.is_resolved, type(model.bind(X)).__name__
+    (True, 'Likelihood')
     """
 
     prior: Prior
@@ -93,6 +96,15 @@ class Mixture:
         """The same model with the likelihood's open hyper-parameters taken from X, and the power from its number of rows.
 
         `rows` is that number where X is only a part of them.
+
+        Parameters
+        ----------
+        X : table
+        rows : int, optional
+
+        Returns
+        -------
+        Mixture
         """
         likelihood = self.likelihood.resolve(X)
         if self.worth is None:
@@ -101,7 +113,17 @@ class Mixture:
         return Mixture(self.prior, likelihood, max(self.worth / (self.worth + n), LEAST_POWER))
 
     def bind(self, data: Any) -> _core.Likelihood:
-        """The likelihood on the rows of checked data, at the power of the model, in compiled form; the model must be resolved."""
+        """The likelihood on the rows of checked data, at the power of the model, in compiled form; the model must be resolved.
+
+        Parameters
+        ----------
+        data : array or sparse matrix
+            As `likelihood.check` gives it.
+
+        Returns
+        -------
+        _core.Likelihood
+        """
         require(self.worth is None, "Mixture", "worth", self.worth, "be a power here: call resolve(X) first")
         return bind_at(self.likelihood, data, self.power)
 
@@ -112,6 +134,19 @@ class Mixture:
         the prior by name; those not given are at their fixed value, or at the mean of their law. A likelihood
         with open hyper-parameters is resolved with X first. Under a `MixedNRM` prior `times` gives the group of
         every row, u holds one value per group, and alpha may hold one per basis measure.
+
+        Parameters
+        ----------
+        X : table
+        labels : (n,)
+        u : float or array-like, optional
+        times : (n,), optional
+        **values :
+            Hyper-parameters by name.
+
+        Returns
+        -------
+        float
         """
         known = self.prior.values()
         for name, value in values.items():

@@ -16,6 +16,7 @@ def mean_and_spread(mean: float, sd: float) -> str:
     elif size < 1e-3 or (size >= 1e6 and not offset):
         text = f"{mean:.3g} ± {sd:.2g}"
     else:
-        decimals = min(max(1 - math.floor(math.log10(sd)), 0), 6)
+        # Of the sd as it will be shown: 0.0999... is 0.10.
+        decimals = min(max(1 - math.floor(math.log10(float(f"{sd:.1e}"))), 0), 6)
         text = f"{round(mean, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"  # + 0.0: no minus zero
     return text.replace("-", "−")

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import os
 import re
 import runpy
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import matplotlib as mpl
+
+mpl.use("Agg")
+
 import pytest
+from matplotlib import pyplot
 
 import hedgerow
 
@@ -53,15 +60,24 @@ def test_a_wrong_page_is_noticed(tmp_path: Path) -> None:
 
 
 def modules_with_examples() -> list[str]:
-    package = Path(hedgerow.__path__[0])
+    package = Path(hedgerow.__file__).parent  # not __path__, whose first folder may be that of the compiled module alone
     found = [path.relative_to(package) for path in sorted(package.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
     return [".".join(("hedgerow", *path.with_suffix("").parts)).removesuffix(".__init__") for path in found]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # examples are short runs
 @pytest.mark.parametrize("name", modules_with_examples())
-def test_examples_in_docstrings(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+def test_examples_in_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = doctest.testmod(importlib.import_module(name))
+    pyplot.close("all")
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
+def test_examples_in_docstrings_are_found() -> None:
+    public = {getattr(hedgerow, name) for name in hedgerow.__all__}
+    assert {thing.__module__ for thing in public if inspect.isclass(thing) or inspect.isfunction(thing)} <= set(modules_with_examples())
 
 
 def test_every_public_name_is_in_the_reference() -> None:
@@ -85,3 +101,5 @@ def test_documents_build_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", tmp_path / "trees"]
     done = subprocess.run([*command, ROOT / "docs", tmp_path / "html"], capture_output=True, text=True, check=False)  # type: ignore[list-item]
     assert done.returncode == 0, done.stderr
+    broken = [page.name for page in (tmp_path / "html").rglob("*.html") if "<em>&gt;&gt;&gt;" in page.read_text(encoding="utf-8")]
+    assert broken == [], "examples that were taken for a list of results"

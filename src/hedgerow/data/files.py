@@ -38,7 +38,29 @@ ENDINGS = "csv, tsv, txt or mtx (each also with .gz), parquet, npy or npz"
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """A table that was read, as `sample` and the estimators take it, and what belongs to it."""
+    r"""A table that was read, as `sample` and the estimators take it, and what belongs to it.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or Frame
+        The rows.
+    names, rows : list of str or None
+        Of columns and of rows.
+    times : (n,) or None
+        The column set apart as times.
+    reading : Reading or None
+        What the columns were taken for.
+    raw : Frame or None
+        The columns as they stood in the file.
+    notes : tuple of str
+        What was guessed about the file.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> _ = path.write_text("height,colour\n1.5,red\n2.5,blue\n")
+    >>> read(path).names
+    ['height', 'colour']
+    """
 
     X: Any
     """An array, a sparse matrix, or a `Frame` of named columns."""

@@ -41,6 +41,14 @@ NOT_NUMBERS = {
 def feature_names(X: object) -> Names:
     """The column names of a data frame or PyArrow table; None for anything without names.
 
+    Parameters
+    ----------
+    X : table
+
+    Returns
+    -------
+    tuple of str, or None
+
     >>> feature_names([[1.0, 2.0]]) is None
     True
     """

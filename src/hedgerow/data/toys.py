@@ -27,7 +27,18 @@ Seed = int | np.random.Generator | None
 
 
 class Toy(NamedTuple):
-    """A data set with its true labels: X, labels (canonical), times (None if there are none)."""
+    """A data set with its true labels: X, labels (canonical), times (None if there are none).
+
+    Attributes
+    ----------
+    X : (n, d) array or sparse matrix
+    labels : (n,) int32
+    times : (n,) int64 or None
+
+    >>> X, labels, times = ring13(n=26)
+    >>> X.shape, times is None
+    ((26, 2), True)
+    """
 
     X: Any
     labels: IntArray
@@ -40,6 +51,19 @@ def ring13(n: int = 1300, seed: Seed = 0) -> Toy:
     The n points are shared out equally; rows come cluster by cluster, the centre first. Every third cluster
     of the ring lies at radius 1.30, the others at 1.17; standard deviations are 0.14 along and 0.07 (at 1.30)
     or 0.09 (at 1.17) across the radius, and 0.12 for the centre.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    seed : int or numpy.random.Generator
+
+    Returns
+    -------
+    Toy
+
+    >>> len(set(ring13(n=130).labels))
+    13
     """
     _check_n(n, "ring13")
     rng = np.random.default_rng(seed)
@@ -70,6 +94,23 @@ def pitman_yor_mixture(
     Each cluster has its own full covariance S ~ inverse Wishart(0.6 I, d + 2) and a mean from
     N(0, separation**2 S). NIPS 2015 prints PY(3, 0.8) for its 10,000 points in six dimensions, but that law
     expects some 2,500 clusters where the authors' set has 119; sigma = 0.3 expects 108, hence the default.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows and columns.
+    theta, sigma : float
+        Of the Pitman-Yor process.
+    separation : float
+        How far apart clusters lie, in their own standard deviations.
+    seed : int or numpy.random.Generator
+
+    Returns
+    -------
+    Toy
+
+    >>> pitman_yor_mixture(n=100, d=2).X.shape
+    (100, 2)
     """
     owner = "pitman_yor_mixture"
     _check_n(n, owner)
@@ -108,6 +149,24 @@ def moving_clusters(
     n points from N(centre, point_sd**2 I). The paper prints 10 and 1.5 as variances, the defaults here; its figure
     has them as standard deviations, which sets the clusters apart: centre_sd=10, point_sd=1.5. A step that would
     stay empty gets one new centre, so that every step has data (the paper's recipe allows an empty first step).
+
+    Parameters
+    ----------
+    n : int
+        Rows of each centre at a step.
+    steps : int
+    births, survival : float
+        New centres a step, and the probability that an old one takes part.
+    seed : int or numpy.random.Generator
+    centre_sd, point_sd : float
+        Standard deviations of centres and of rows round them.
+
+    Returns
+    -------
+    Toy
+
+    >>> sorted(set(moving_clusters(n=5, steps=3).times.tolist()))
+    [1, 2, 3]
     """
     owner = "moving_clusters"
     _check_n(n, owner)
@@ -138,6 +197,21 @@ def documents(n: int = 200, words: int = 1000, topics: int = 5, length: float = 
 
     A topic is a draw from a Dirichlet law centred on Zipf's, so that topics share their frequent words and
     differ in the rest. Every document has at least one word.
+
+    Parameters
+    ----------
+    n, words, topics : int
+        Documents, columns and clusters.
+    length : float
+        Words of a document, on average.
+    seed : int or numpy.random.Generator
+
+    Returns
+    -------
+    Toy
+
+    >>> documents(n=20, words=50).X.shape
+    (20, 50)
     """
     owner = "documents"
     _check_n(n, owner)

@@ -30,6 +30,20 @@ def as_dense(X: object, owner: str, *, missing: bool = False, columns: int | Non
     X may be a NumPy array, nested lists, or a pandas, polars or PyArrow table. `columns`, if given, is the
     number of columns that it must have. `owner` is the name of the object that asks, for the error.
 
+    Parameters
+    ----------
+    X : table
+    owner : str
+        Who asks, for the error.
+    missing : bool
+        Whether NaN is allowed.
+    columns : int, optional
+        How many there must be.
+
+    Returns
+    -------
+    (n, d) float64
+
     >>> as_dense([[1, 2], [3, 4]], "GaussianWishart")
     array([[1., 2.],
            [3., 4.]])
@@ -54,6 +68,18 @@ def as_counts(X: object, owner: str, *, columns: int | None = None) -> sparse.cs
 
     Duplicate entries are summed, explicit zeros dropped, columns sorted within each row. The input is left as
     it was. Negative, fractional, missing and infinite counts are refused, naming row and column.
+
+    Parameters
+    ----------
+    X : table or sparse matrix
+    owner : str
+        Who asks, for the error.
+    columns : int, optional
+        How many there must be.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
 
     >>> as_counts([[0, 2], [1, 0]], "Multinomial").nnz
     2
@@ -84,6 +110,18 @@ def as_labels(labels: object, n: int, owner: str) -> npt.NDArray[np.int32]:
 
     Whole numbers, booleans and text are all labels; only which rows share one matters.
 
+    Parameters
+    ----------
+    labels : (n,)
+    n : int
+        How many there must be.
+    owner : str
+        Who asks, for the error.
+
+    Returns
+    -------
+    (n,) int32
+
     >>> as_labels([7, 7, 2, 7], 4, "Mixture")
     array([0, 0, 1, 0], dtype=int32)
     """
@@ -101,7 +139,19 @@ def as_labels(labels: object, n: int, owner: str) -> npt.NDArray[np.int32]:
 
 
 def canonical(labels: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """The same partition with clusters numbered 0, 1, ... in order of first appearance."""
+    """The same partition with clusters numbered 0, 1, ... in order of first appearance.
+
+    Parameters
+    ----------
+    labels : (n,)
+
+    Returns
+    -------
+    (n,) int32
+
+    >>> canonical(np.array([7, 7, 2]))
+    array([0, 0, 1], dtype=int32)
+    """
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int32)
     rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
@@ -110,6 +160,18 @@ def canonical(labels: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
 
 def as_times(times: object, n: int, owner: str) -> FloatArray:
     """The time (or any other one-dimensional covariate) of n rows as float64; must be finite numbers.
+
+    Parameters
+    ----------
+    times : (n,)
+    n : int
+        How many there must be.
+    owner : str
+        Who asks, for the error.
+
+    Returns
+    -------
+    (n,) float64
 
     >>> as_times([1987, 1987, 1988], 3, "MixedNRM")
     array([1987., 1987., 1988.])

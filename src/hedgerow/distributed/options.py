@@ -31,6 +31,9 @@ class Conditional:
     even_share : float
         Share of pairs whose halves are drawn without looking at the rows: hopeless as splits of large clusters, they are what
         lets two clusters in one place merge.
+
+    >>> Conditional(pairs=8).visits_of(100_000)
+    4000
     """
 
     scouts: int = 5000
@@ -51,7 +54,16 @@ class Conditional:
         require(good, owner, "even_share", self.even_share, "lie in [0, 1]")
 
     def visits_of(self, n: int) -> int:
-        """Rows visited in an iteration over n rows."""
+        """Rows visited in an iteration over n rows.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        int
+        """
         return min(max(n // 25, 2_000), 20_000) if self.visits is None else self.visits
 
 

@@ -24,7 +24,30 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistributedPosterior:
-    """Draws of one chain; every trace has one entry per kept draw."""
+    """Draws of one chain; every trace has one entry per kept draw.
+
+    Attributes
+    ----------
+    model : Mixture
+        Resolved.
+    shard_rows : tuple of int
+        Rows of each shard.
+    log_joint, n_clusters, u, alpha, sigma, tau, theta : (draws,)
+    sample_stats : mapping
+        What the chain counted, (draws,) each.
+    run : mapping
+        The record of the run.
+    kept : mapping
+        From draws to the labels of each shard that were kept.
+    folder : path or None
+        Where labels are that did not come here.
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=130).X
+    >>> post = hr.distributed.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [X[:60], X[60:]], draws=3, warmup=3, seed=0)
+    >>> post.n, post.draws, post.labels().shape, [len(labels) for labels in post.shard_labels()]
+    (130, 3, (130,), [60, 70])
+    """
 
     model: Mixture
     """The model with the likelihood's hyper-parameters resolved."""
@@ -55,7 +78,17 @@ class DistributedPosterior:
         return len(self.log_joint)
 
     def shard_labels(self, draw: int = -1) -> list[npt.NDArray[Any]]:
-        """Labels of a draw, one array per shard; a number means the same cluster in all of them."""
+        """Labels of a draw, one array per shard; a number means the same cluster in all of them.
+
+        Parameters
+        ----------
+        draw : int
+            Position of the draw; the last by default.
+
+        Returns
+        -------
+        list of arrays
+        """
         owner = "DistributedPosterior.labels"
         require(-self.draws <= draw < self.draws, owner, "draw", draw, f"be a draw, 0 to {self.draws - 1}")
         index = draw % self.draws
@@ -71,7 +104,17 @@ class DistributedPosterior:
         return parts
 
     def labels(self, draw: int = -1) -> IntArray:
-        """Labels of a draw over all rows, shard after shard, numbered in order of first appearance."""
+        """Labels of a draw over all rows, shard after shard, numbered in order of first appearance.
+
+        Parameters
+        ----------
+        draw : int
+            Position of the draw; the last by default.
+
+        Returns
+        -------
+        (n,) int32
+        """
         return canonical(np.concatenate(self.shard_labels(draw)).astype(np.int32))
 
     def __repr__(self) -> str:
@@ -89,7 +132,27 @@ def draw_folder(folder: Path, draw: int) -> Path:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistributedForest:
-    """Trees over the roots of the shards' own trees."""
+    """Trees over the roots of the shards' own trees.
+
+    Attributes
+    ----------
+    model : Mixture
+        Resolved.
+    shard_rows : tuple of int
+        Rows of each shard.
+    forest : Forest
+        Its leaves are the roots of the shards' trees.
+    shard_roots : tuple of int
+        How many of them each shard has.
+    rows : sequence of (rows,) int32, or None
+        For every shard the root of each row.
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=130).X
+    >>> trees = hr.distributed.ibhc(hr.Mixture(hr.DP(), hr.GaussianWishart()), [X[:60], X[60:]], seed=0)
+    >>> trees.n, trees.labels.shape, [len(labels) for labels in trees.shard_labels()]
+    (130, (130,), [60, 70])
+    """
 
     model: Mixture
     shard_rows: tuple[int, ...]
@@ -121,7 +184,12 @@ class DistributedForest:
         return self.forest.log_joint
 
     def shard_labels(self) -> list[IntArray]:
-        """Labels of every shard's rows; a number means the same cluster in all of them."""
+        """Labels of every shard's rows; a number means the same cluster in all of them.
+
+        Returns
+        -------
+        list of (rows,) int32
+        """
         if self.rows is None:
             raise ParameterError("DistributedForest.labels(): the rows must have been kept. Got none: grow the trees with labels=True.")
         tops, first = self.forest.labels, np.concatenate([[0], np.cumsum(self.shard_roots)])

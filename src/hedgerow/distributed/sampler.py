@@ -85,6 +85,16 @@ def sample(
         Each is called with an `Update` after every iteration; a true answer stops the chain.
 
     Ctrl-C stops the chain and returns the draws so far, without labels unless all are kept.
+
+    Returns
+    -------
+    DistributedPosterior
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=130).X
+    >>> post = hr.distributed.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [X[:60], X[60:]], draws=3, warmup=3, seed=0)
+    >>> post.labels().shape
+    (130,)
     """
     kernel = Conditional() if kernel is None else kernel
     require(isinstance(kernel, Conditional), OWNER, "kernel", kernel, "be a distributed.Conditional")
@@ -133,6 +143,18 @@ def resume(
         As in `distributed.sample`.
 
     The draws are those that the run would have given, to the last bit.
+
+    Returns
+    -------
+    DistributedPosterior
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> X, folder = hr.data.ring13(n=130).X, tempfile.mkdtemp() + "/run"
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    >>> _ = hr.distributed.sample(model, [X[:60], X[60:]], draws=3, warmup=3, seed=0, checkpoint=folder)
+    >>> hr.distributed.resume(folder, [X[:60], X[60:]], draws=5).draws
+    5
     """
     owner = "distributed.resume"
     lasting = Lasting(Checkpoint.read(checkpoint, owner), owner)

@@ -72,6 +72,15 @@ def ibhc(
         Decides the order of rows, u and the hyper-parameters.
     labels : bool
         Bring the cluster of every row here: 4 bytes a row.
+
+    Returns
+    -------
+    DistributedForest
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=130).X
+    >>> ibhc(hr.Mixture(hr.DP(), hr.GaussianWishart()), [X[:60], X[60:]], passes=1, seed=0).labels.shape
+    (130,)
     """
     check_model(OWNER, model)
     whole = isinstance(passes, (int, np.integer)) and not isinstance(passes, bool)

@@ -80,6 +80,10 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     >>> found = HedgerowClusterer(draws=100, warmup=100, chains=2, random_state=0).fit(X)
     >>> found.labels_.shape, found.predict(X[:2]).shape
     ((150,), (2,))
+    >>> found.fit_predict(X).shape, len(found.predict_proba(X[:2])), len(found.transform(X[:2]))
+    ((150,), 2, 2)
+    >>> found.score_samples(X[:2]).shape, found.score(X) < 0
+    ((2,), True)
     """
 
     def __init__(
@@ -116,6 +120,17 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         the repeated rows, in cost too, whatever the likelihood. In measurements without rounding, where equal rows are no
         accident, they are strong evidence for a cluster of their own. A share of a row has no likelihood and is refused. A row
         whose copies fall into several clusters is labelled by most of them.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        y : ignored
+        times, sample_weight : (n,), optional
+
+        Returns
+        -------
+        self
         """
         owner = type(self).__name__
         require(self.loss in ("vi", "binder", "omari"), owner, "loss", self.loss, 'be "vi", "binder" or "omari"')
@@ -156,7 +171,17 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return Agreement(max_draws=length) if self.until is None else self.until
 
     def predict(self, X: Any, times: Any = None) -> npt.NDArray[np.int32]:
-        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""
+        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+
+        Returns
+        -------
+        (n_new,) int32
+        """
         proba = self.predict_proba(X, times)
         best: npt.NDArray[np.int32] = np.argmax(proba, axis=1).astype(np.int32)
         best[best == self.n_clusters_] = -1
@@ -166,6 +191,15 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Probability of every new row to join each cluster: (n_new, n_clusters_ + 1), the last column for none of them.
 
         Averaged over at most 200 of the draws.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+
+        Returns
+        -------
+        (n_new, n_clusters_ + 1)
         """
         data = read_X(self, X, self.likelihood, fitting=False)
         return self.posterior_.predict_proba(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
@@ -175,20 +209,62 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
         `posterior_.log_density(X)` averages over all of them, at the cost of all: the two differ by Monte-Carlo error,
         about a tenth of a nat for rows far out, where few draws count. `posterior_.log_density(X, max_draws=200)` is the same.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+
+        Returns
+        -------
+        (n_new,)
         """
         data = read_X(self, X, self.likelihood, fitting=False)
         return self.posterior_.log_density(data, times=times, max_draws=PREDICTION_DRAWS)
 
     def score(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> float:
-        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given."""
+        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        times, sample_weight : (n_new,), optional
+
+        Returns
+        -------
+        float
+        """
         return float(np.average(self.score_samples(X, times), weights=sample_weight))
 
     def transform(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
-        """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""
+        """The probabilities of `predict_proba`, as features for what comes next in a pipeline.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+
+        Returns
+        -------
+        (n_new, n_clusters_ + 1)
+        """
         return self.predict_proba(X, times)
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.int32]:
-        """Fit and return `labels_`."""
+        """Fit and return `labels_`.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        **kwargs :
+            As for `fit`.
+
+        Returns
+        -------
+        (n,) int32
+        """
         return self.fit(X, **kwargs).labels_
 
     def __sklearn_tags__(self) -> Any:

@@ -55,6 +55,8 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
     >>> found = BayesianHierarchicalClustering(random_state=0).fit(iris().X)
     >>> found.children_.shape
     (149, 2)
+    >>> found.fit_predict(iris().X).shape
+    (150,)
     """
 
     def __init__(
@@ -77,6 +79,17 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
 
         `sample_weight` says how many times each row was observed, as for `HedgerowClusterer`: the trees are then over the
         repeated rows.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        y : ignored
+        times, sample_weight : (n,), optional
+
+        Returns
+        -------
+        self
         """
         owner = type(self).__name__
         data = read_X(self, X, self.likelihood, fitting=True)
@@ -105,7 +118,19 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.int32]:
-        """Fit and return `labels_`."""
+        """Fit and return `labels_`.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        **kwargs :
+            As for `fit`.
+
+        Returns
+        -------
+        (n,) int32
+        """
         return self.fit(X, **kwargs).labels_
 
     def __sklearn_tags__(self) -> Any:

@@ -80,6 +80,16 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ...     online = online.partial_fit(rng.normal(0, 0.1, (100, 2)) + 4 * rng.integers(0, 2, (100, 1)))
     >>> online.n_clusters_, online.labels_.shape
     (2, (300,))
+    >>> new = np.zeros((2, 2))
+    >>> online.predict(new).shape, online.predict_proba(new).shape, online.score_samples(new).shape, online.score(new) < 10
+    ((2,), (2, 3), (2,), True)
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/online.npz"
+    >>> online.save(path)
+    >>> IncrementalBHC.load(path).n_clusters_
+    2
+    >>> online.fit(new).labels_.shape, online.fit_predict(new).shape
+    ((2,), (2,))
     """
 
     def __init__(
@@ -111,37 +121,113 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Start anew with X as one batch; y is not used, `times` are the groups of rows under a `MixedNRM` prior.
 
         `sample_weight` says how many times each row was observed, as for `HedgerowClusterer`.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        y : ignored
+        times, sample_weight : (n,), optional
+
+        Returns
+        -------
+        self
         """
         with _alone(self):
             return self._learn(X, times, sample_weight, fresh=True)
 
     def partial_fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
-        """Add a batch of rows; y is not used, `times` and `sample_weight` as in `fit`."""
+        """Add a batch of rows; y is not used, `times` and `sample_weight` as in `fit`.
+
+        Parameters
+        ----------
+        X : table
+            The new rows.
+        y : ignored
+        times, sample_weight : (n,), optional
+
+        Returns
+        -------
+        self
+        """
         with _alone(self):
             return self._learn(X, times, sample_weight, fresh=not hasattr(self, "stream_"))
 
     def predict(self, X: Any, times: Any = None) -> IntArray:
-        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any."""
+        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+
+        Returns
+        -------
+        (n_new,) int32
+        """
         with _alone(self):
             weights, numbers = self._log_weights(X, times), self.cluster_ids_
         found: IntArray = np.append(numbers, np.int32(-1))[np.argmax(weights, axis=1)]
         return found
 
     def predict_proba(self, X: Any, times: Any = None) -> FloatArray:
-        """Probability of every new row to join each of `cluster_ids_`, and in the last column none of them."""
+        """Probability of every new row to join each of `cluster_ids_`, and in the last column none of them.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+
+        Returns
+        -------
+        (n_new, n_clusters_ + 1)
+        """
         weights = self._log_weights(X, times)
         return np.asarray(np.exp(weights - logsumexp(weights, axis=1, keepdims=True)))
 
     def score_samples(self, X: Any, times: Any = None) -> FloatArray:
-        """Log predictive density of every new row."""
+        """Log predictive density of every new row.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+
+        Returns
+        -------
+        (n_new,)
+        """
         return np.asarray(logsumexp(self._log_weights(X, times), axis=1))
 
     def score(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> float:
-        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given."""
+        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        times, sample_weight : (n_new,), optional
+
+        Returns
+        -------
+        float
+        """
         return float(np.average(self.score_samples(X, times), weights=sample_weight))
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:
-        """Fit and return `labels_`."""
+        """Fit and return `labels_`.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        **kwargs :
+            As for `fit`.
+
+        Returns
+        -------
+        (n,) int32
+        """
         return self.fit(X, **kwargs).labels_
 
     @property
@@ -176,13 +262,27 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self._started().model
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file, whole or not at all; a loaded one goes on exactly as this one does."""
+        """Write everything to one file, whole or not at all; a loaded one goes on exactly as this one does.
+
+        Parameters
+        ----------
+        path : path
+        """
         with _alone(self):
             write_incremental(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """An estimator from a file that `save` wrote; nothing in such a file can run code."""
+        """An estimator from a file that `save` wrote; nothing in such a file can run code.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        IncrementalBHC
+        """
         estimator = cls()
         parts = read_incremental(path, estimator.get_params(deep=False))
         estimator._numbers = _Numbers(parts.pop("numbers"))

@@ -22,7 +22,24 @@ __all__ = ["Kernel", "Site", "check_subset", "is_whole", "plain_numbers"]
 
 @dataclass(frozen=True)
 class Site:
-    """Where a kernel will work: the bound likelihood, the prior, and the random numbers of its chain."""
+    """Where a kernel will work: the bound likelihood, the prior, and the random numbers of its chain.
+
+    Attributes
+    ----------
+    likelihood : _core.Likelihood
+        Bound to the rows.
+    prior : _core.Prior
+    seed, stream : int
+        The random numbers of the chain.
+    groups : (n,) int32, optional
+        Group of every row under a grouped prior.
+
+    >>> import hedgerow as hr
+    >>> bound = hr.GaussianWishart().resolve([[0.0], [1.0]]).bind([[0.0], [1.0]])
+    >>> site = Site(bound, hr.DP().to_core(), seed=0, stream=0)
+    >>> type(hr.Gibbs().to_core(site)).__name__
+    'Kernel'
+    """
 
     likelihood: _core.Likelihood
     prior: _core.Prior
@@ -32,19 +49,47 @@ class Site:
 
 
 class Kernel(ABC):
-    """A Markov kernel on partitions."""
+    """A Markov kernel on partitions.
+
+    Those of the house are in `hedgerow.kernels.KERNELS`.
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=26).X
+    >>> post = hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), X, kernel=hr.Gibbs(), draws=5, warmup=5, chains=1, seed=0)
+    >>> post.labels.shape, hr.Gibbs.exact, hr.Gibbs.examples()
+    ((1, 5, 26), True, (Gibbs(subset=None, collapse=True), Gibbs(subset=3, collapse=True)))
+    """
 
     exact: ClassVar[bool] = True
     """Whether the posterior is left invariant (everything but `TreeGuidedPublished`)."""
 
     @classmethod
     def examples(cls) -> tuple[Kernel, ...]:
-        """As it is by default, and with the options that change what is proposed, for the exam and the tests."""
+        """As it is by default, and with the options that change what is proposed, for the exam and the tests.
+
+        Returns
+        -------
+        tuple of kernels
+        """
         return (cls(),)
 
     @abstractmethod
     def to_core(self, site: Site) -> _core.Kernel:
-        """The compiled recipe for one chain at this site."""
+        """The compiled recipe for one chain at this site.
+
+        Parameters
+        ----------
+        site : Site
+
+        Returns
+        -------
+        _core.Kernel
+
+        >>> import hedgerow as hr
+        >>> bound = hr.GaussianWishart().resolve([[0.0], [1.0]]).bind([[0.0], [1.0]])
+        >>> type(hr.Gibbs().to_core(Site(bound, hr.DP().to_core(), seed=0, stream=0))).__name__
+        'Kernel'
+        """
 
 
 def is_whole(value: object) -> bool:

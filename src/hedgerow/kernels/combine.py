@@ -13,7 +13,16 @@ __all__ = ["Cycle", "Mix", "cycle", "mix"]
 
 @dataclass(frozen=True)
 class Cycle(Kernel):
-    """Every part once an iteration, in order."""
+    """Every part once an iteration, in order.
+
+    Parameters
+    ----------
+    parts : tuple of kernels
+
+    >>> from hedgerow.kernels import Gibbs, SplitMerge
+    >>> len(Cycle((SplitMerge(), Gibbs())).parts)
+    2
+    """
 
     parts: tuple[Kernel, ...]
 
@@ -28,7 +37,18 @@ class Cycle(Kernel):
 
 @dataclass(frozen=True)
 class Mix(Kernel):
-    """One part an iteration, drawn with these weights."""
+    """One part an iteration, drawn with these weights.
+
+    Parameters
+    ----------
+    parts : tuple of kernels
+    weights : tuple of float
+        How often each is drawn.
+
+    >>> from hedgerow.kernels import Gibbs, SplitMerge
+    >>> Mix((SplitMerge(), Gibbs()), (1.0, 3.0)).weights
+    (1.0, 3.0)
+    """
 
     parts: tuple[Kernel, ...]
     weights: tuple[float, ...]
@@ -46,12 +66,40 @@ class Mix(Kernel):
 
 
 def cycle(*kernels: Kernel) -> Cycle:
-    """A kernel that runs all of these in turn; `cycle(SplitMerge(), Gibbs())`."""
+    """A kernel that runs all of these in turn; `cycle(SplitMerge(), Gibbs())`.
+
+    Parameters
+    ----------
+    *kernels : Kernel
+
+    Returns
+    -------
+    Cycle
+
+    >>> from hedgerow.kernels import Gibbs, SplitMerge
+    >>> cycle(SplitMerge(scans=5), Gibbs()).exact
+    True
+    """
     return Cycle(tuple(kernels))
 
 
 def mix(*kernels: Kernel, weights: tuple[float, ...] | None = None) -> Mix:
-    """A kernel that runs one of these at random an iteration, evenly or with `weights`."""
+    """A kernel that runs one of these at random an iteration, evenly or with `weights`.
+
+    Parameters
+    ----------
+    *kernels : Kernel
+    weights : tuple of float, optional
+        How often each is drawn; evenly by default.
+
+    Returns
+    -------
+    Mix
+
+    >>> from hedgerow.kernels import Gibbs, SplitMerge
+    >>> mix(SplitMerge(), Gibbs(), weights=(0.25, 0.75)).weights
+    (0.25, 0.75)
+    """
     return Mix(tuple(kernels), tuple(weights) if weights is not None else (1.0,) * len(kernels))
 
 

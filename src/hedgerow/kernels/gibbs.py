@@ -26,6 +26,9 @@ class Gibbs(Kernel):
     collapse : bool
         Under a `MixedNRM` prior, sum out which basis measure a cluster came from (the default), or draw it (the baseline of
         Lee & Choi 2014, suppl. 60–61). Other priors have one measure, and this changes nothing.
+
+    >>> Gibbs(subset=100)
+    Gibbs(subset=100, collapse=True)
     """
 
     subset: int | None = None

@@ -32,6 +32,9 @@ class TreeGuidedPublished(Kernel):
         Global (split or merge) moves an iteration.
     D : int
         Nested subtree draws that choose which rows the local moves resample; larger means fewer rows.
+
+    >>> TreeGuidedPublished(G=10).exact
+    False
     """
 
     G: int = 20

@@ -20,6 +20,9 @@ class Slice(Kernel):
     """One pass an iteration: draw weights and atoms of the clusters, then let every row choose.
 
     Needs a likelihood whose parameters can be drawn: all built-in ones, not `Custom`.
+
+    >>> Slice().exact
+    True
     """
 
     def to_core(self, site: Site) -> _core.Kernel:

@@ -26,6 +26,9 @@ class SplitMerge(Kernel):
         Restricted Gibbs scans that make the launch state.
     subset : int, optional
         Rows in the Gibbs sweep, drawn uniformly (the papers' SM_sub). By default all rows.
+
+    >>> SplitMerge(scans=5)
+    SplitMerge(scans=5, subset=None)
     """
 
     scans: int = 10

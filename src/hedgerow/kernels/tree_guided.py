@@ -53,6 +53,12 @@ class TreeGuided(Kernel):
         mass.
     guide : array-like or list of them, optional
         Your own guide trees instead, as SciPy linkage matrices of shape (n - 1, 4).
+
+    >>> import hedgerow as hr
+    >>> model, X = hr.Mixture(hr.DP(), hr.GaussianWishart()), hr.data.ring13(n=65).X
+    >>> post = hr.sample(model, X, kernel=TreeGuided(guides=1), draws=10, warmup=10, chains=1, seed=0)
+    >>> post.labels.shape
+    (1, 10, 65)
     """
 
     global_moves: int | None = None

@@ -32,6 +32,26 @@ class Likelihood(ABC):
 
     The built-in ones are those of `hedgerow.likelihoods.LIKELIHOODS`; `Custom` makes one from a user's own functions.
     What others want to know of a likelihood they ask it, below; they do not look at its class.
+
+    >>> import hedgerow as hr
+    >>> rng = np.random.default_rng(0)
+    >>> X = hr.data.iris().X
+    >>> normal = hr.GaussianDiagonal().resolve(X)
+    >>> round(normal.log_marginal(X[:2]), 3) == round(normal.reference(normal.check(X[:2])), 3)
+    True
+    >>> normal.simulate([0, 0, 1], rng).shape
+    (3, 4)
+    >>> theta = normal.sample_posterior(X[:50], rng)
+    >>> normal.log_density(theta, X[:2]).shape, type(normal.bind(X)).__name__
+    ((2,), 'Likelihood')
+    >>> normal.for_columns([0]).n_columns, normal.expected_variances().shape, normal.total(X) >= 0
+    (1, (4,), True)
+    >>> normal.groups()[0][0], len(normal.factors()), normal.factor_columns(None), normal.used_columns()
+    ([0, 1, 2, 3], 1, [range(0, 4)], None)
+    >>> normal.map_factors(X, lambda part, columns: part) is normal, normal.shown_column(X, 0, "length")[1]
+    (True, ['length'])
+    >>> hr.GaussianDiagonal.example()[1].shape
+    (6, 2)
     """
 
     allows_missing: ClassVar[bool] = True
@@ -60,6 +80,10 @@ class Likelihood(ABC):
         """A likelihood and six rows whose posterior is spread over dozens of partitions, for the exam and the tests.
 
         None for a class that is nothing without a user's functions.
+
+        Returns
+        -------
+        (Likelihood, table) or None
         """
         return None
 
@@ -75,70 +99,220 @@ class Likelihood(ABC):
 
     @abstractmethod
     def check(self, X: Any) -> Any:
-        """X as the core reads it, or a `ParameterError` that says what is wrong and where."""
+        """X as the core reads it, or a `ParameterError` that says what is wrong and where.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        array or sparse matrix
+        """
 
     @abstractmethod
     def resolve(self, X: Any) -> Self:
-        """The same likelihood with every hyper-parameter that was left out taken from X."""
+        """The same likelihood with every hyper-parameter that was left out taken from X.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        Likelihood
+        """
 
     @abstractmethod
     def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
-        """This likelihood on the rows of X, in compiled form; it must be resolved. Every density is raised to `power`."""
+        """This likelihood on the rows of X, in compiled form; it must be resolved. Every density is raised to `power`.
+
+        Parameters
+        ----------
+        X : table
+        power : float in (0, 1]
+
+        Returns
+        -------
+        _core.Likelihood
+        """
 
     def reference(self, X: Any, power: float = 1.0) -> float | None:
-        """log p(X) of checked rows in one cluster by the readable twin (`hedgerow.reference`); None where there is none."""
+        """log p(X) of checked rows in one cluster by the readable twin (`hedgerow.reference`); None where there is none.
+
+        Parameters
+        ----------
+        X : checked data
+        power : float in (0, 1]
+
+        Returns
+        -------
+        float or None
+        """
         return None
 
     def groups(self) -> list[tuple[list[int], Likelihood]]:
-        """The independent parts it is made of: columns as positions in checked data, and their likelihood."""
+        """The independent parts it is made of: columns as positions in checked data, and their likelihood.
+
+        Returns
+        -------
+        list of (positions, Likelihood)
+        """
         return [(list(range(self.n_columns or 0)), self)]
 
     def factors(self) -> tuple[Likelihood, ...]:
-        """The likelihoods of `groups`, also before the columns are known."""
+        """The likelihoods of `groups`, also before the columns are known.
+
+        Returns
+        -------
+        tuple of likelihoods
+        """
         return (self,)
 
     def factor_columns(self, names: Sequence[str | int] | None) -> list[Sequence[str | int]]:
-        """The columns of each factor, by the names of the table or their positions in it."""
+        """The columns of each factor, by the names of the table or their positions in it.
+
+        Parameters
+        ----------
+        names : sequence of str, or None
+            Of the columns of the table.
+
+        Returns
+        -------
+        list of sequences
+        """
         return [range(self.n_columns or 0) if names is None else names]
 
     def map_factors(self, X: Any, change: Callable[[Likelihood, Any], Likelihood]) -> Likelihood:
-        """The same with every factor changed, given the columns of X that are its own."""
+        """The same with every factor changed, given the columns of X that are its own.
+
+        Parameters
+        ----------
+        X : table
+        change : callable (likelihood, columns of X) -> Likelihood
+
+        Returns
+        -------
+        Likelihood
+        """
         return change(self, X)
 
     def for_columns(self, columns: Sequence[int]) -> Likelihood | None:
-        """The likelihood of some of its columns, the others integrated out; None where that is not of a kind known here."""
+        """The likelihood of some of its columns, the others integrated out; None where that is not of a kind known here.
+
+        Parameters
+        ----------
+        columns : sequence of int
+
+        Returns
+        -------
+        Likelihood or None
+        """
         return None
 
     def expected_variances(self) -> FloatArray | None:
-        """The variance of each column that the base measure expects within a cluster; None where columns are not measurements."""
+        """The variance of each column that the base measure expects within a cluster; None where columns are not measurements.
+
+        Returns
+        -------
+        (d,) or None
+        """
         return None
 
     def shown_column(self, X: Any, j: int, name: str) -> tuple[FloatArray, list[str]]:
-        """Column j of checked data as tables and pictures show it, and its names: what has no mean becomes columns that have one."""
+        """Column j of checked data as tables and pictures show it, and its names: what has no mean becomes columns that have one.
+
+        Parameters
+        ----------
+        X : checked data
+        j : int
+        name : str
+            Of the column.
+
+        Returns
+        -------
+        (n, m) array and its m names
+        """
         return X[:, [j]], [name]
 
     def used_columns(self) -> tuple[str | int, ...] | None:
-        """Names or positions of the columns of checked data in the table they were picked from; None where nothing is picked."""
+        """Names or positions of the columns of checked data in the table they were picked from; None where nothing is picked.
+
+        Returns
+        -------
+        tuple or None
+        """
         return None
 
     def total(self, data: Any) -> float:
-        """What must not exceed `largest_total` over all rows."""
+        """What must not exceed `largest_total` over all rows.
+
+        Parameters
+        ----------
+        data : checked data
+
+        Returns
+        -------
+        float
+        """
         return 0.0
 
     @abstractmethod
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> Any:
-        """New data for a given partition: a parameter for each cluster from H, then each row from L."""
+        """New data for a given partition: a parameter for each cluster from H, then each row from L.
+
+        Parameters
+        ----------
+        labels : (n,)
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        (n, d) table
+        """
 
     @abstractmethod
     def sample_posterior(self, X: Any, rng: np.random.Generator) -> Any:
-        """A draw of the parameter given the rows X of one cluster; from H itself if X has no rows."""
+        """A draw of the parameter given the rows X of one cluster; from H itself if X has no rows.
+
+        Parameters
+        ----------
+        X : table
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        theta
+            In a form of the likelihood's own, which its `log_density` takes.
+        """
 
     @abstractmethod
     def log_density(self, theta: Any, X: Any) -> FloatArray:
-        """log L(x | theta) of every row of X."""
+        """log L(x | theta) of every row of X.
+
+        Parameters
+        ----------
+        theta :
+            As `sample_posterior` gives it.
+        X : table
+
+        Returns
+        -------
+        (n,)
+        """
 
     def log_marginal(self, X: Any, power: float = 1.0) -> float:
-        """log p(X) with all rows in one cluster and its parameter integrated out, every row's density raised to `power`."""
+        """log p(X) with all rows in one cluster and its parameter integrated out, every row's density raised to `power`.
+
+        Parameters
+        ----------
+        X : table
+        power : float in (0, 1]
+
+        Returns
+        -------
+        float
+        """
         bound = bind_at(self, X, power)
         return float(bound.log_marginals(np.zeros(bound.n_rows, dtype=np.int32))[0])
 

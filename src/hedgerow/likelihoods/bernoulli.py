@@ -33,7 +33,17 @@ FIELDS = ("a", "b")
 
 
 class BernoulliParameters(NamedTuple):
-    """Logs of the probabilities of a 1 and of a 0 for every column in one cluster, both (d,)."""
+    """Logs of the probabilities of a 1 and of a 0 for every column in one cluster, both (d,).
+
+    Attributes
+    ----------
+    log_one, log_zero : (d,)
+
+    >>> likelihood = Bernoulli(a=1.0, b=1.0).resolve([[0], [1]])
+    >>> theta = likelihood.sample_posterior([[1]], np.random.default_rng(0))
+    >>> bool(np.isclose(np.exp(theta.log_one) + np.exp(theta.log_zero), 1.0))
+    True
+    """
 
     log_one: FloatArray
     log_zero: FloatArray

@@ -70,6 +70,10 @@ class Categorical(Likelihood):
 
     >>> Categorical().resolve([["red", 1], ["red", 2], ["blue", None]])
     Categorical(beta=((0.375, 0.625), (0.5, 0.5)), levels=(('blue', 'red'), (1, 2)), unseen='warn')
+
+    >>> Categorical().resolve([["red"], ["blue"]]).codes([["red"], ["red"]])
+    array([[1],
+           [1]], dtype=int32)
     """
 
     beta: float | Weights | None = None
@@ -183,7 +187,16 @@ class Categorical(Likelihood):
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def codes(self, X: Any) -> npt.NDArray[np.int32]:
-        """The position of every entry of X in the levels of its column; -1 where it is missing."""
+        """The position of every entry of X in the levels of its column; -1 where it is missing.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n, d) int32
+        """
         self._need("levels")
         assert self.levels is not None
         return _codes(self.check(X), self.levels)

@@ -35,7 +35,16 @@ FIELDS = ("mean", "r", "a", "b")
 
 
 class DiagonalParameters(NamedTuple):
-    """Mean and precision of every column in one cluster, both (d,)."""
+    """Mean and precision of every column in one cluster, both (d,).
+
+    Attributes
+    ----------
+    mean, precision : (d,)
+
+    >>> theta = DiagonalParameters(np.zeros(2), np.ones(2))
+    >>> GaussianDiagonal().resolve([[0.0, 1.0], [1.0, 0.0]]).log_density(theta, [[0.0, 0.0]]).round(3)
+    array([-1.838])
+    """
 
     mean: FloatArray
     precision: FloatArray

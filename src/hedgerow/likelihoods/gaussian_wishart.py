@@ -47,7 +47,17 @@ MOST_LOST, MANY_ROWS = 1e-6, 1000
 
 
 class GaussianParameters(NamedTuple):
-    """Mean (d,) and precision matrix (d, d) of one cluster."""
+    """Mean (d,) and precision matrix (d, d) of one cluster.
+
+    Attributes
+    ----------
+    mean : (d,)
+    precision : (d, d)
+
+    >>> theta = GaussianParameters(np.zeros(2), np.eye(2))
+    >>> GaussianWishart().resolve([[0.0, 1.0], [1.0, 0.0]]).log_density(theta, [[0.0, 0.0]]).round(3)
+    array([-1.838])
+    """
 
     mean: FloatArray
     precision: FloatArray
@@ -122,6 +132,17 @@ class GaussianWishart(Likelihood):
 
         The paper's nu = 6 for its plane is read as d + 4, so that it stays proper in any dimension. This
         choice follows the units of X: scaling, turning or shifting the data changes no posterior.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        GaussianWishart
+
+        >>> GaussianWishart.from_aistats2014([[0.0], [2.0]])
+        GaussianWishart(mean=[1.], r=1.0, nu=5.0, psi=[[2.]])
         """
         data = as_dense(X, OWNER)
         d = data.shape[1]

@@ -43,7 +43,16 @@ LEAST_WORDS = 30
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a group of columns has its likelihood, or none."""
+    """Why a group of columns has its likelihood, or none.
+
+    Attributes
+    ----------
+    columns : tuple of names or positions
+    choice, why : str
+
+    >>> Reason(("height",), "GaussianWishart", "measurements").choice
+    'GaussianWishart'
+    """
 
     columns: tuple[str | int, ...]
     choice: str
@@ -52,7 +61,20 @@ class Reason:
 
 @dataclass(frozen=True, repr=False)
 class Proposal:
-    """A likelihood and the reasons for it, as `likelihood_for` proposes them; print it to read them."""
+    """A likelihood and the reasons for it, as `likelihood_for` proposes them; print it to read them.
+
+    Attributes
+    ----------
+    likelihood : Likelihood
+    reasons : tuple of Reason
+    X : table
+        As the likelihood takes it.
+    reading : Reading or None
+        What the columns were taken for.
+
+    >>> type(likelihood_for([[1.5, 2.5], [0.5, 3.5], [4.5, 1.0]]).likelihood).__name__
+    'GaussianDiagonal'
+    """
 
     likelihood: Likelihood
     reasons: tuple[Reason, ...]
@@ -77,6 +99,15 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
     X is a data frame, an array, a list of rows or a sparse matrix of counts; `columns` says what columns are where a guess would be
     wrong, as for `hedgerow.data.understand`. Nothing is resolved: the proposal holds the call that one would write oneself, to be
     changed where the reasons are wrong, and in `X` the table to use it on.
+
+    Parameters
+    ----------
+    X : table
+    columns : mapping, optional
+
+    Returns
+    -------
+    Proposal
 
     >>> from pandas import DataFrame
     >>> proposal = likelihood_for(DataFrame({

@@ -34,6 +34,21 @@ def dendrogram(
     Below the cut height counts points, above it the nats a join would cost (`tree_geometry` says why). At
     most `max_leaves` leaves and closed branches are drawn; a triangle is a closed branch, with its number
     of points.
+
+    Parameters
+    ----------
+    left, right, roots, size, log_d : arrays
+        As in `Forest`.
+    names : sequence of str, optional
+        Of the rows.
+    max_leaves : int
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = dendrogram([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, -1.0], names=["a", "b"])
     """
     g = dendrogram_geometry(left, right, roots, size, log_d, max_leaves=max_leaves)
     leaves = int(np.sum(np.asarray(left) < 0))

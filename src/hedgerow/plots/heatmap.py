@@ -26,6 +26,20 @@ def similarity_map(
 
     `order` is a dendrogram's leaf order (default: the matrix seriates itself); `labels` adds a strip of
     cluster colours. More than `cells` rows are averaged into `cells` blocks.
+
+    Parameters
+    ----------
+    similarity : (n, n)
+    order : (n,) of int, optional
+    labels : (n,), optional
+    cells : int
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = similarity_map([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]], labels=[0, 0, 1])
     """
     similarity = np.asarray(similarity, dtype=np.float64)
     order = seriate(similarity) if order is None else np.asarray(order, dtype=np.int64)

@@ -37,6 +37,17 @@ def cluster_colors(labels: ArrayLike) -> NDArray[np.float64]:
     """RGB colours (K, 3) of the clusters 0..K-1 of a canonical labelling; larger clusters choose first.
 
     Ranking by size keeps the eight best colours for what fills the picture, whatever the numbering.
+
+    Parameters
+    ----------
+    labels : (n,)
+
+    Returns
+    -------
+    (K, 3)
+
+    >>> cluster_colors([0, 0, 1]).shape
+    (2, 3)
     """
     labels = np.asarray(labels, dtype=np.int64)
     require(labels.ndim == 1, "cluster_colors", "labels", labels, "be a vector of cluster numbers")
@@ -62,7 +73,19 @@ def chain_colors(chains: int) -> NDArray[np.float64]:
 
 
 def probability_colors(probability: ArrayLike) -> NDArray[np.float64]:
-    """RGB colours of P(h), rust at 0, grey at 1/2 (the cut), deep blue at 1."""
+    """RGB colours of P(h), rust at 0, grey at 1/2 (the cut), deep blue at 1.
+
+    Parameters
+    ----------
+    probability : (m,)
+
+    Returns
+    -------
+    (m, 3)
+
+    >>> probability_colors([0.0, 0.5, 1.0]).shape
+    (3, 3)
+    """
     return mix_colors(probability, PROBABILITY_STOPS)
 
 

@@ -18,7 +18,17 @@ __all__ = ["Plane", "as_columns", "plane"]
 
 @dataclass(frozen=True)
 class Plane:
-    """Points (n, 2), the names of both axes, and a sentence if the points are a projection ("" if not)."""
+    """Points (n, 2), the names of both axes, and a sentence if the points are a projection ("" if not).
+
+    Attributes
+    ----------
+    points : (n, 2)
+    axes : (str, str)
+    note : str
+
+    >>> plane([[0.0, 1.0], [2.0, 3.0]], ["height", "weight"]).axes
+    ('height', 'weight')
+    """
 
     points: NDArray[np.float64]
     axes: tuple[str, str]
@@ -32,6 +42,19 @@ def plane(X: Any, names: Sequence[str] | None = None) -> Plane:
     first two principal components of the standardised columns; missing entries count as the column's mean.
     Sparse counts: components of the square roots of the row shares (Hellinger), so that long documents do
     not stand apart.
+
+    Parameters
+    ----------
+    X : (n, d) numbers or sparse counts
+    names : sequence of str, optional
+        Of the columns.
+
+    Returns
+    -------
+    Plane
+
+    >>> plane([[0.0, 1.0, 2.0], [2.0, 3.0, 5.0]]).points.shape
+    (2, 2)
     """
     if sparse.issparse(X):
         return _count_components(sparse.csr_array(X))

@@ -42,6 +42,21 @@ def scatter(
     """Points in their clusters' colours: the data if d <= 2, else its first two principal components.
 
     `uncertainty` in [0, 1] makes a point paler and larger.
+
+    Parameters
+    ----------
+    X : (n, d) numbers or sparse counts
+    labels : (n,)
+    uncertainty : (n,), optional
+    names : sequence of str, optional
+        Of the columns.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = scatter([[0.0, 1.0], [2.0, 3.0]], [0, 1])
     """
     place = plane(X, names)
     ax = plain_axes(ax, (5.6, 5.0))
@@ -65,6 +80,22 @@ def pairs(
     """Every pair of 2 to 5 columns against each other; the diagonal shows each column's histogram by cluster.
 
     `axes` is an optional (d, d) array of matplotlib axes, returned.
+
+    Parameters
+    ----------
+    X : (n, d)
+    labels : (n,)
+    uncertainty : (n,), optional
+    names : sequence of str, optional
+        Of the columns.
+    axes : (d, d) of matplotlib axes, optional
+
+    Returns
+    -------
+    (d, d) of matplotlib axes
+
+    >>> pairs([[0.0, 1.0], [2.0, 3.0]], [0, 1]).shape
+    (2, 2)
     """
     X, columns = as_columns("pairs", X, names)
     d = X.shape[1]
@@ -97,7 +128,23 @@ def density(
     name: str = "x",
     ax: Any | None = None,
 ) -> Any:
-    """Predictive density on a grid, with its band; `data` adds a histogram behind and a rug below."""
+    """Predictive density on a grid, with its band; `data` adds a histogram behind and a rug below.
+
+    Parameters
+    ----------
+    grid, mean : (m,)
+    low, high : (m,), optional
+    data : (n,), optional
+    name : str
+        Of the column.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = density([0.0, 1.0, 2.0], [0.2, 0.5, 0.3], data=[0.8, 1.1])
+    """
     grid, mean = np.asarray(grid, dtype=np.float64), np.asarray(mean, dtype=np.float64)
     require(grid.ndim == 1 and mean.shape == grid.shape, "density", "mean", mean, "be a vector as long as grid")
     require((low is None) == (high is None), "density", "high", high, "be given together with low")
@@ -129,7 +176,25 @@ def density_map(
     names: Sequence[str] = ("x", "y"),
     ax: Any | None = None,
 ) -> Any:
-    """Predictive density `value` (len(y), len(x)) as contours that enclose 25% to 99% of its mass."""
+    """Predictive density `value` (len(y), len(x)) as contours that enclose 25% to 99% of its mass.
+
+    Parameters
+    ----------
+    x, y : (m,)
+        The grid.
+    value : (len(y), len(x))
+    points : (n, 2), optional
+    labels : (n,), optional
+    names : (str, str)
+        Of the columns.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = density_map([0.0, 1.0, 2.0], [0.0, 1.0], [[0.1, 0.2, 0.1], [0.2, 0.5, 0.3]])
+    """
     x, y, value = (np.asarray(a, dtype=np.float64) for a in (x, y, value))
     require(value.shape == (len(y), len(x)), "density_map", "value", value, f"have shape ({len(y)}, {len(x)})")
     ax = plain_axes(ax, (5.6, 5.0))

@@ -19,7 +19,21 @@ MOST_DRAWS = 2_000  # per chain; more would only thicken the line
 
 
 def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) -> Any:
-    """Values (chain, draw) of one quantity: a line per chain, and each chain's histogram at the right."""
+    """Values (chain, draw) of one quantity: a line per chain, and each chain's histogram at the right.
+
+    Parameters
+    ----------
+    values : (chain, draw)
+    name : str
+        Of the quantity.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = trace([[1.0, 2.0, 1.5], [1.2, 1.9, 1.4]])
+    """
     chains = as_chains("trace", "values", values)
     colors = chain_colors(len(chains))
     ax = plain_axes(ax, (8.0, 2.8))
@@ -47,7 +61,19 @@ def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) 
 
 
 def cluster_posterior(n_clusters: ArrayLike, *, ax: Any | None = None) -> Any:
-    """Posterior of the number of clusters from draws (chain, draw): bars, with a dot for each chain."""
+    """Posterior of the number of clusters from draws (chain, draw): bars, with a dot for each chain.
+
+    Parameters
+    ----------
+    n_clusters : (chain, draw) of int
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = cluster_posterior([[2, 3, 3], [3, 3, 2]])
+    """
     g = cluster_counts(n_clusters)
     ax = plain_axes(ax, (5.6, 3.2))
     ax.bar(g.k, g.probability, width=0.8, color=CLUSTER_COLORS[0], alpha=0.55, linewidth=0)
@@ -78,6 +104,21 @@ def popularity(
     """Popularity of clusters over time: stacked areas of `mean` (T, K), each with its interval as a band.
 
     At most twelve names are shown, those of the clusters with the largest areas.
+
+    Parameters
+    ----------
+    times : (T,)
+    mean : (T, K)
+    low, high : (T, K), optional
+    names : sequence of str, optional
+        Of the clusters.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    >>> axes = popularity([2001, 2002], [[0.5, 0.5], [0.2, 0.8]])
     """
     bands = stacked_bands(mean, low, high)
     times = np.asarray(times, dtype=np.float64)

@@ -17,15 +17,37 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ClusterCounts:
-    """The posterior of the number of clusters, overall and chain by chain."""
+    """The posterior of the number of clusters, overall and chain by chain.
 
-    k: NDArray[np.int64]  # (s,) every number from the least to the greatest seen
-    probability: FloatArray  # (s,)
-    by_chain: FloatArray  # (chain, s)
+    Attributes
+    ----------
+    k : (s,) every number from the least to the greatest seen
+    probability : (s,)
+    by_chain : (chain, s)
+
+    >>> cluster_counts([[2, 3, 3], [3, 3, 2]]).k.tolist()
+    [2, 3]
+    """
+
+    k: NDArray[np.int64]
+    probability: FloatArray
+    by_chain: FloatArray
 
 
 def cluster_counts(n_clusters: ArrayLike) -> ClusterCounts:
-    """Shares of each number of clusters in draws (chain, draw)."""
+    """Shares of each number of clusters in draws (chain, draw).
+
+    Parameters
+    ----------
+    n_clusters : (chain, draw) of int
+
+    Returns
+    -------
+    ClusterCounts
+
+    >>> cluster_counts([[2, 3, 3], [3, 3, 3]]).probability.round(2).tolist()
+    [0.17, 0.83]
+    """
     draws = as_chains("cluster_counts", "n_clusters", n_clusters).astype(np.int64)
     low = int(draws.min())
     width = int(draws.max()) - low + 1
@@ -34,7 +56,21 @@ def cluster_counts(n_clusters: ArrayLike) -> ClusterCounts:
 
 
 def thin_trace(values: ArrayLike, most: int) -> tuple[NDArray[np.int64], FloatArray]:
-    """At most `most` draws of one chain: the least and the greatest of each stretch, so no spike is lost."""
+    """At most `most` draws of one chain: the least and the greatest of each stretch, so no spike is lost.
+
+    Parameters
+    ----------
+    values : (draw,)
+    most : int
+
+    Returns
+    -------
+    (m,) int64 and (m,) float64
+        Positions and values.
+
+    >>> thin_trace([0.0, 5.0, 1.0, 1.0], 2)[1].tolist()
+    [0.0, 5.0]
+    """
     values = np.asarray(values, dtype=np.float64)
     require(values.ndim == 1, "thin_trace", "values", values, "be one chain")
     require(most >= 2, "thin_trace", "most", most, "be at least 2")
@@ -51,6 +87,18 @@ def stacked_bands(mean: ArrayLike, low: ArrayLike | None, high: ArrayLike | None
 
     `lower` and `upper` (T, K) bound each area; with an interval, `band_low` and `band_high` (T, K) show it
     round the area's upper edge: the uncertainty of each cluster's own share, not of the sum below it.
+
+    Parameters
+    ----------
+    mean : (T, K)
+    low, high : (T, K) or None
+
+    Returns
+    -------
+    dict of (T, K) arrays
+
+    >>> stacked_bands([[0.5, 0.5], [0.2, 0.8]], None, None)["upper"].tolist()
+    [[0.5, 1.0], [0.2, 1.0]]
     """
     mean = np.asarray(mean, dtype=np.float64)
     require(mean.ndim == 2, "stacked_bands", "mean", mean, "have shape (times, clusters)")

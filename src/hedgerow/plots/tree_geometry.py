@@ -36,12 +36,23 @@ UPPER_ZONE = 0.8
 
 @dataclass(frozen=True)
 class TreeScale:
-    """Heights of nodes, with what is needed to draw their axis."""
+    """Heights of nodes, with what is needed to draw their axis.
 
-    height: FloatArray  # (nodes,)
-    cut: float  # height of the cut; infinite d above, clusters below
-    above: NDArray[np.bool_]  # (nodes,) joins past the cut
-    ticks: tuple[tuple[float, str], ...]  # points below the cut, "+nats" above it
+    Attributes
+    ----------
+    height : (nodes,)
+    cut : height of the cut; infinite d above, clusters below
+    above : (nodes,) joins past the cut
+    ticks : points below the cut, "+nats" above it
+
+    >>> tree_heights([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, -1.0]).cut
+    1.0
+    """
+
+    height: FloatArray
+    cut: float
+    above: NDArray[np.bool_]
+    ticks: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
@@ -49,33 +60,77 @@ class Dendrogram:
     """The lines of a (possibly truncated) dendrogram.
 
     A terminal is a leaf or a collapsed branch; x runs over [0, width].
+
+    Attributes
+    ----------
+    node : (b,) the joins drawn, parents before children
+    path : (b, 4, 2) left child up, across, right child down
+    probability : (b,) P(h) of each join
+    terminal : (t,) from left to right
+    terminal_x : (t,) centres
+    terminal_span : (t,) widths
+    terminal_size : (t,) points in each
+    cluster : (t,) number of the cut cluster of each terminal, -1 above the cut
+    root_x : (r,)
+    root_height : (r,)
+    hidden_roots : smallest roots left out because there were more than max_leaves
+    hidden_points : int
+    width : float
+    scale : TreeScale
+
+    >>> dendrogram_geometry([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, -1.0]).width
+    2.0
     """
 
-    node: IntArray  # (b,) the joins drawn, parents before children
-    path: FloatArray  # (b, 4, 2) left child up, across, right child down
-    probability: FloatArray  # (b,) P(h) of each join
-    terminal: IntArray  # (t,) from left to right
-    terminal_x: FloatArray  # (t,) centres
-    terminal_span: FloatArray  # (t,) widths
-    terminal_size: IntArray  # (t,) points in each
-    cluster: IntArray  # (t,) number of the cut cluster of each terminal, -1 above the cut
-    root_x: FloatArray  # (r,)
-    root_height: FloatArray  # (r,)
-    hidden_roots: int  # smallest roots left out because there were more than max_leaves
+    node: IntArray
+    path: FloatArray
+    probability: FloatArray
+    terminal: IntArray
+    terminal_x: FloatArray
+    terminal_span: FloatArray
+    terminal_size: IntArray
+    cluster: IntArray
+    root_x: FloatArray
+    root_height: FloatArray
+    hidden_roots: int
     hidden_points: int
     width: float
     scale: TreeScale
 
 
 def leaf_order(left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> IntArray:
-    """Rows of the data from left to right under the roots."""
+    """Rows of the data from left to right under the roots.
+
+    Parameters
+    ----------
+    left, right, roots : arrays of int
+
+    Returns
+    -------
+    (n,) int64
+
+    >>> leaf_order([-1, -1, 1], [-1, -1, 0], [2])
+    array([1, 0])
+    """
     left, right, roots = _as_tree("leaf_order", left, right, roots)
     order = _preorder("leaf_order", left, right, roots)
     return order[left[order] < 0]
 
 
 def cut_clusters(left: ArrayLike, right: ArrayLike, roots: ArrayLike, log_d: ArrayLike) -> IntArray:
-    """Top nodes of the clusters that the cut at d = 1 leaves, in order of their first row (canonical)."""
+    """Top nodes of the clusters that the cut at d = 1 leaves, in order of their first row (canonical).
+
+    Parameters
+    ----------
+    left, right, roots, log_d : arrays
+
+    Returns
+    -------
+    (K,) int64
+
+    >>> cut_clusters([-1, -1, 0], [-1, -1, 1], [2], [0.0, 0.0, 1.0])
+    array([0, 1])
+    """
     left, right, roots = _as_tree("cut_clusters", left, right, roots)
     order = _preorder("cut_clusters", left, right, roots)
     above = _above_cut(left, right, order, roots, np.asarray(log_d, dtype=np.float64))
@@ -89,6 +144,17 @@ def tree_heights(left: ArrayLike, right: ArrayLike, roots: ArrayLike, size: Arra
 
     A join never stands below a join that it contains: where log d falls going up past the cut, the upper
     one is raised a little above the lower.
+
+    Parameters
+    ----------
+    left, right, roots, size, log_d : arrays
+
+    Returns
+    -------
+    TreeScale
+
+    >>> tree_heights([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, 1.0]).above.tolist()
+    [False, False, True]
     """
     left, right, roots = _as_tree("tree_heights", left, right, roots)
     size = np.asarray(size, dtype=np.int64)
@@ -133,6 +199,18 @@ def dendrogram_geometry(
     Joins past the cut are opened first, highest first, then the largest branches; what stays closed is a
     terminal with its number of points. With more roots than `max_leaves` the smallest are left out and
     counted.
+
+    Parameters
+    ----------
+    left, right, roots, size, log_d : arrays
+    max_leaves : int
+
+    Returns
+    -------
+    Dendrogram
+
+    >>> dendrogram_geometry([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, 1.0]).terminal.tolist()
+    [0, 1]
     """
     left, right, roots = _as_tree("dendrogram_geometry", left, right, roots)
     require(max_leaves >= 2, "dendrogram_geometry", "max_leaves", max_leaves, "be at least 2")
@@ -193,7 +271,19 @@ def dendrogram_geometry(
 
 
 def merge_probability(log_d: ArrayLike) -> FloatArray:
-    """P(h) = 1/(1+d), without overflow."""
+    """P(h) = 1/(1+d), without overflow.
+
+    Parameters
+    ----------
+    log_d : array-like
+
+    Returns
+    -------
+    array
+
+    >>> float(merge_probability(0.0))
+    0.5
+    """
     log_d = np.asarray(log_d, dtype=np.float64)
     return np.asarray(np.exp(-np.logaddexp(0.0, log_d)), dtype=np.float64)
 

@@ -36,7 +36,17 @@ __all__ = ["MapDraw", "Posterior", "load"]
 
 @dataclass(frozen=True, eq=False)
 class MapDraw:
-    """The draw of highest log joint, and where it stands."""
+    """The draw of highest log joint, and where it stands.
+
+    Attributes
+    ----------
+    labels : (n,) int32
+    log_joint : float
+    chain, draw : int
+
+    >>> MapDraw(np.array([0, 0, 1], dtype=np.int32), -7.5, chain=0, draw=12).n_clusters
+    2
+    """
 
     labels: IntArray
     log_joint: float
@@ -59,12 +69,65 @@ class Posterior(Draws):
     `post.labels[chain, draw]` is a partition, numbered in order of first appearance; `post.n_clusters`, `post.log_joint`,
     `post.u`, `post.alpha`, ... are (chain, draw), None where the prior has no such thing. `post.sample_stats` holds what the
     kernel counted.
+
+    Parameters
+    ----------
+    labels : (chain, draw, n)
+    log_joint : (chain, draw)
+    X : checked data
+    model : Mixture or None
+        Resolved.
+    n_clusters : (chain, draw), optional
+    u, alpha, sigma, tau, theta : (chain, draw), optional
+        Under a `MixedNRM` prior u has a third axis over groups and alpha one over basis measures.
+    times : (n,), optional
+    sample_stats : mapping
+    run : mapping
+        Seed, kernel, versions, time.
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> X, _, times = hr.data.moving_clusters(n=8, steps=3, seed=0)
+    >>> model = hr.Mixture(hr.MixedNRM(hr.DP(), decay=1.0), hr.GaussianWishart())
+    >>> post = hr.sample(model, X, times=times, draws=20, warmup=20, chains=2, seed=0)
+    >>> list(post.summary())[:3]
+    ['quantity', 'mean', 'sd']
+    >>> best, ball = post.point_estimate(loss="vi"), post.credible_ball(0.9)
+    >>> best.labels.shape == ball.centre.shape == post.map_draw().labels.shape == (len(X),)
+    True
+    >>> post.similarity().shape == (len(X), len(X)), post.uncertainty().doubt.shape == (len(X),)
+    (True, True)
+    >>> len(post.cluster_table()["size"]) == len(post.profiles().clusters["name"]) == best.n_clusters
+    True
+    >>> new, when = X[:2], times[:2]
+    >>> post.predict(new, times=when).shape, post.predict_proba(new, times=when).shape[0], post.log_density(new, times=when).shape
+    ((2,), 2, (2,))
+    >>> post.popularity().mean.shape[0], post.trajectories().mean.shape[0], post.basis().shape[0] == best.n_clusters
+    (3, 3, True)
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> post.save(folder / "post.npz")
+    >>> Posterior.load(folder / "post.npz").labels.shape == post.labels.shape
+    True
+    >>> post.report(folder / "report.html", title="Movers").name, type(post.to_arviz()).__name__
+    ('report.html', 'InferenceData')
+    >>> axes = [post.plot_trace(), post.plot_n_clusters(), post.plot_similarity(), post.plot_tree(), post.plot_scatter()]
+    >>> axes += [post.plot_pairs(), post.plot_density(0, time=1), post.plot_popularity()]
     """
 
     _found: dict[Any, estimate.PointEstimate] = field(default_factory=dict, init=False)
 
     def summary(self, prob: float = 0.94) -> Table:
-        """Mean, sd, highest-density interval, ESS and R-hat of what was sampled, and whether the chains agree."""
+        """Mean, sd, highest-density interval, ESS and R-hat of what was sampled, and whether the chains agree.
+
+        Parameters
+        ----------
+        prob : float
+            Share of the draws in the interval.
+
+        Returns
+        -------
+        Table
+        """
         return convergence.summary(self, prob)
 
     def similarity(
@@ -73,6 +136,15 @@ class Posterior(Draws):
         """Probability that two rows share a cluster: (n, n), or the block (rows, columns) of it.
 
         Beyond 20,000 rows of data the whole matrix must be asked for with `dense=True`.
+
+        Parameters
+        ----------
+        rows, columns : sequences of int, optional
+        dense : bool
+
+        Returns
+        -------
+        (rows, columns) float32
         """
         return coclustering.similarity(self.labels, rows=rows, columns=columns, dense=dense)
 
@@ -82,6 +154,16 @@ class Posterior(Draws):
         """The partition of least expected loss ("vi", "binder" or "omari"); kept, so that asking again is free.
 
         See `hedgerow.summaries.point_estimate` for the arguments.
+
+        Parameters
+        ----------
+        loss : str
+        restarts, seed : int
+        max_draws : int or None
+
+        Returns
+        -------
+        PointEstimate
         """
         key = (loss, restarts, seed, max_draws)
         if key not in self._found:
@@ -89,18 +171,50 @@ class Posterior(Draws):
         return self._found[key]
 
     def credible_ball(self, prob: float = 0.95, loss: Loss = "vi", *, centre: npt.ArrayLike | None = None) -> ball.CredibleBall:
-        """The ball round `centre` (the point estimate for this loss) that holds a share `prob` of the draws."""
+        """The ball round `centre` (the point estimate for this loss) that holds a share `prob` of the draws.
+
+        Parameters
+        ----------
+        prob : float
+        loss : str
+        centre : (n,), optional
+
+        Returns
+        -------
+        CredibleBall
+        """
         middle = self.point_estimate(loss).labels if centre is None else centre
         return ball.credible_ball(self.labels, middle, prob, loss)
 
     def uncertainty(self, partition: npt.ArrayLike | None = None) -> clusters.Uncertainty:
-        """How sure each row's place in `partition` (the point estimate) is."""
+        """How sure each row's place in `partition` (the point estimate) is.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+
+        Returns
+        -------
+        Uncertainty
+        """
         return clusters.uncertainty(self.labels, self._partition(partition, "uncertainty"))
 
     def cluster_table(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5) -> Table:
         """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate).
 
         A column of levels counts as one column of shares a level.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        names : sequence of str, optional
+            Of the columns.
+        top : int
+            How many outstanding columns to name.
+
+        Returns
+        -------
+        Table
         """
         own = self._partition(partition, "cluster_table")
         data, known = shown_columns(self, names)
@@ -135,13 +249,31 @@ class Posterior(Draws):
         return describe(data, own, self.labels, names=known, rows=rows, top=top)
 
     def map_draw(self) -> MapDraw:
-        """The draw of highest log joint. With hyper-parameters sampled this is a joint mode over them too."""
+        """The draw of highest log joint. With hyper-parameters sampled this is a joint mode over them too.
+
+        Returns
+        -------
+        MapDraw
+        """
         best = int(np.argmax(self.log_joint))
         chain, draw = divmod(best, self.draws)
         return MapDraw(self.labels[chain, draw].copy(), float(self.log_joint[chain, draw]), chain, draw)
 
     def predict(self, X: Any, *, partition: npt.ArrayLike | None = None, times: Any = None, max_draws: int | None = None) -> IntArray:
-        """The most probable cluster of `partition` (the point estimate) for every new row; -1 for none of them."""
+        """The most probable cluster of `partition` (the point estimate) for every new row; -1 for none of them.
+
+        Parameters
+        ----------
+        X : table
+        partition : (n,), optional
+        times : (n_new,), optional
+        max_draws : int, optional
+            As for `predict_proba`.
+
+        Returns
+        -------
+        (n_new,) int32
+        """
         proba = self.predict_proba(X, partition=partition, times=times, max_draws=max_draws)
         best: IntArray = np.argmax(proba, axis=1).astype(np.int32)
         best[best == proba.shape[1] - 1] = -1
@@ -155,6 +287,17 @@ class Posterior(Draws):
         The last column is the probability of standing alone, in a new cluster. The rest is shared among the clusters in
         proportion to the mean probability of being with their rows. Each new row is taken by itself. `max_draws` thins
         the draws evenly; `times` are the new rows' groups under a `MixedNRM` prior.
+
+        Parameters
+        ----------
+        X : table
+        partition : (n,), optional
+        times : (n_new,), optional
+        max_draws : int, optional
+
+        Returns
+        -------
+        (n_new, K + 1)
         """
         own = self._partition(partition, "predict_proba")
         return prediction.membership(self, own, X, times=times, max_draws=max_draws)
@@ -164,6 +307,16 @@ class Posterior(Draws):
 
         `max_draws` thins the draws evenly; without it all count. `HedgerowClusterer.score_samples` takes 200, and so differs
         from this by Monte-Carlo error, about a tenth of a nat for rows far out, where few draws count.
+
+        Parameters
+        ----------
+        X : table
+        times : (n_new,), optional
+        max_draws : int, optional
+
+        Returns
+        -------
+        (n_new,)
         """
         return prediction.log_density(self, X, times=times, max_draws=max_draws)
 
@@ -173,6 +326,15 @@ class Posterior(Draws):
         A cluster of a draw counts for the cluster of `partition` with which it has most rows in common; the shares of a time
         sum to 1 in every draw. The interval is that of the rows at hand, over draws: how sure the clustering is, not how
         large the share among further rows would be. `times` default to those of the fit.
+
+        Parameters
+        ----------
+        partition, times : (n,), optional
+        prob : float
+
+        Returns
+        -------
+        Popularity
         """
         return popularity.popularity(self, self._partition(partition, "popularity"), times, prob)
 
@@ -185,44 +347,139 @@ class Posterior(Draws):
         names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Any:
-        """Draw `popularity` as stacked areas, each with its interval; returns the axes."""
+        """Draw `popularity` as stacked areas, each with its interval; returns the axes.
+
+        Parameters
+        ----------
+        partition, times : (n,), optional
+        prob : float
+        names : sequence of str, optional
+            Of the clusters.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
         return popularity.plot(self.popularity(partition, times=times, prob=prob), names, ax)
 
     def trajectories(self, partition: npt.ArrayLike | None = None, *, times: Any = None) -> Trajectories:
-        """The mean of every cluster of `partition` (the point estimate) at each time, with its standard deviation over draws."""
+        """The mean of every cluster of `partition` (the point estimate) at each time, with its standard deviation over draws.
+
+        Parameters
+        ----------
+        partition, times : (n,), optional
+
+        Returns
+        -------
+        Trajectories
+        """
         return popularity.trajectories(self, self._partition(partition, "trajectories"), times)
 
     def basis(self, partition: npt.ArrayLike | None = None) -> FloatArray:
-        """Which basis measure each cluster of `partition` (the point estimate) came from: (K, R) probabilities, `MixedNRM` only."""
+        """Which basis measure each cluster of `partition` (the point estimate) came from: (K, R) probabilities, `MixedNRM` only.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+
+        Returns
+        -------
+        (K, R)
+        """
         return popularity.basis_weights(self, self._partition(partition, "basis"))
 
     def plot_trace(self, quantity: str = "log_joint", *, ax: Any = None) -> Any:
-        """Draw a quantity of `summary` along the draws of every chain; returns the axes. Plots need the extra `plot`."""
+        """Draw a quantity of `summary` along the draws of every chain; returns the axes. Plots need the extra `plot`.
+
+        Parameters
+        ----------
+        quantity : str
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
         return pictures.draw_trace(self, quantity, ax)
 
     def plot_n_clusters(self, *, ax: Any = None) -> Any:
-        """Draw the posterior of the number of clusters, bars for all draws and dots for single chains; returns the axes."""
+        """Draw the posterior of the number of clusters, bars for all draws and dots for single chains; returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
         return cluster_posterior(self.n_clusters, ax=ax)
 
     def plot_similarity(self, partition: npt.ArrayLike | None = None, *, ax: Any = None) -> Any:
-        """Draw `similarity` as a heat map in the order of `plot_tree`; of more than 2,000 rows an even sample. Returns the axes."""
+        """Draw `similarity` as a heat map in the order of `plot_tree`; of more than 2,000 rows an even sample. Returns the axes.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
         return pictures.draw_similarity(self, self._partition(partition, "plot_similarity"), ax)
 
     def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
-        """Draw the report's dendrogram: rows that share a cluster in more than half of the draws join below the cut."""
+        """Draw the report's dendrogram: rows that share a cluster in more than half of the draws join below the cut.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the rows.
+        max_leaves : int
+            Leaves and closed branches drawn at most.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
         return pictures.draw_tree(self, names, max_leaves, ax)
 
     def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw the rows in their clusters' colours, doubtful ones paler and larger; returns the axes.
 
         One or two columns are drawn as they are; of more, the first two principal components.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        names : sequence of str, optional
+            Of the columns.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
         """
         return pictures.draw_scatter(self, self._partition(partition, "plot_scatter"), names, ax)
 
     def plot_pairs(
         self, columns: Sequence[str | int] | None = None, *, partition: npt.ArrayLike | None = None, axes: Any = None
     ) -> Any:
-        """Draw two to five columns (names or positions) against each other; takes and returns a (d, d) array of axes."""
+        """Draw two to five columns (names or positions) against each other; takes and returns a (d, d) array of axes.
+
+        Parameters
+        ----------
+        columns : sequence of names or positions, optional
+        partition : (n,), optional
+        axes : (d, d) of matplotlib axes, optional
+
+        Returns
+        -------
+        (d, d) of matplotlib axes
+        """
         return pictures.draw_pairs(self, self._partition(partition, "plot_pairs"), columns, axes)
 
     def plot_density(
@@ -239,12 +496,29 @@ class Posterior(Draws):
         `columns` are names or positions, to be left out where X has one or two; all others are integrated out. Only
         measurements have a density: the likelihood must be Gaussian there. `time` is the one to show under a `MixedNRM`
         prior. Returns the axes.
+
+        Parameters
+        ----------
+        columns : one or two names or positions, optional
+        prob : float
+        time : optional
+        max_draws : int or None
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
         """
         own = self._partition(None, "plot_density")
         return pictures.draw_density(self, own, columns, prob, time, max_draws, ax)
 
     def to_arviz(self) -> Any:
-        """An `arviz.InferenceData` of the draws (needs the extra `arviz`)."""
+        """An `arviz.InferenceData` of the draws (needs the extra `arviz`).
+
+        Returns
+        -------
+        arviz.InferenceData
+        """
         return exchange.to_arviz(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -252,6 +526,10 @@ class Posterior(Draws):
 
         The file is an npz with a JSON header and no pickles. A model that holds functions is left out; give it to
         `load` again.
+
+        Parameters
+        ----------
+        path : path
         """
         storage.save_posterior(self, path)
 
@@ -267,13 +545,34 @@ class Posterior(Draws):
         """Write one offline HTML page: what was found, the tree with the points, the chains, the run; returns its path.
 
         It speaks of the point estimate for `loss`. `names` are those of the columns, `rows` those of the rows.
+
+        Parameters
+        ----------
+        path : path
+        title : str
+        loss : str
+        names, rows : sequences of str, optional
+
+        Returns
+        -------
+        pathlib.Path
         """
         found = self.point_estimate(loss)
         return write_report(path, reporting.payload_of(self, found, title=title, names=names, rows=rows))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior:
-        """A posterior from a file that `save` wrote; `model` takes the place of the stored one."""
+        """A posterior from a file that `save` wrote; `model` takes the place of the stored one.
+
+        Parameters
+        ----------
+        path : path
+        model : Mixture, optional
+
+        Returns
+        -------
+        Posterior
+        """
         return cls(**storage.load_fields(path, model))
 
     def _partition(self, partition: npt.ArrayLike | None, owner: str) -> IntArray:
@@ -301,5 +600,21 @@ def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Poste
     Nothing in the file can run code, and sizes are checked before memory is taken. A file of an unknown version, damaged
     or foreign, is refused with a `FormatError` that says why. `model` takes the place of the stored one, and is
     needed to predict where the model could not be stored (`Custom`).
+
+    Parameters
+    ----------
+    path : path
+    model : Mixture, optional
+
+    Returns
+    -------
+    Posterior
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> path = tempfile.mkdtemp() + "/post.npz"
+    >>> hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [9.0]], draws=5, warmup=5, chains=2, seed=0).save(path)
+    >>> load(path).labels.shape
+    (2, 5, 2)
     """
     return Posterior.load(path, model=model)

@@ -40,6 +40,22 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     """For each draw its labels (n,) and log[weight × density] (n_new, K + 1) of the new rows, the new cluster last.
 
     The exponentials of a row sum to its predictive density given the draw. `max_draws` thins the draws evenly.
+
+    Parameters
+    ----------
+    draws : Posterior
+    X_new : table
+    times : (n_new,), optional
+    max_draws : int, optional
+
+    Returns
+    -------
+    iterator of (labels, log weights)
+
+    >>> import hedgerow as hr
+    >>> post = hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [9.0]], draws=5, warmup=5, chains=2, seed=0)
+    >>> len(list(predictive(post, [[1.0]], max_draws=4)))
+    4
     """
     model = _model_of(draws)
     fresh = model.likelihood.check(X_new)

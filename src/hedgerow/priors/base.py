@@ -26,7 +26,22 @@ Labels = NDArray[np.int32]
 
 
 class PriorDraw(NamedTuple):
-    """One draw of everything the prior speaks of."""
+    """One draw of everything the prior speaks of.
+
+    Attributes
+    ----------
+    labels : (n,) int32
+        The partition.
+    u : float
+        The auxiliary variable.
+    values : dict
+        Hyper-parameters by name.
+
+    >>> from hedgerow.priors import NGG
+    >>> draw = NGG().sample_joint(5, seed=0)
+    >>> draw.labels.shape, draw.u > 0, sorted(draw.values)
+    ((5,), True, ['alpha', 'sigma', 'tau'])
+    """
 
     labels: Labels
     u: float
@@ -36,7 +51,21 @@ class PriorDraw(NamedTuple):
 
 @dataclass(frozen=True)
 class Grouping:
-    """Rows in groups under a dependent prior: group of every row, what the groups stand for, q[t, r]."""
+    """Rows in groups under a dependent prior: group of every row, what the groups stand for, q[t, r].
+
+    Attributes
+    ----------
+    codes : (n,) int32
+        The group of every row.
+    levels : Levels
+        What the groups stand for.
+    q : (groups, bases)
+        How much of each basis measure a group has.
+
+    >>> from hedgerow.priors import DP, MixedNRM
+    >>> MixedNRM(DP(), decay=0.5).group([2001, 2001, 2003], 3).codes
+    array([0, 0, 1], dtype=int32)
+    """
 
     codes: Labels
     levels: Levels
@@ -44,7 +73,29 @@ class Grouping:
 
 
 class Prior(ABC):
-    """The law of a random partition, with its hyper-parameters and its auxiliary variable u."""
+    """The law of a random partition, with its hyper-parameters and its auxiliary variable u.
+
+    Those of the house are in `hedgerow.priors.PRIORS`.
+
+    >>> from hedgerow.priors import DP, NGG, Gamma, MixedNRM
+    >>> prior = NGG(alpha=Gamma(1, 1), sigma=0.25)
+    >>> prior.values(), prior.laws()
+    ({'alpha': 1.0, 'sigma': 0.25, 'tau': 1.0}, {'alpha': Gamma(a=1.0, b=1.0)})
+    >>> round(float(prior.log_partition([3, 2], u=1.0, alpha=2.0)), 4)
+    -6.4403
+    >>> prior.sample_partition(4, seed=1).shape, prior.sample_joint(4, seed=1).u > 0
+    ((4,), True)
+    >>> round(DP().expected_clusters(100), 3), DP().urn(DP().values()), DP().measure(DP().values())
+    (5.187, (1.0, 0.0), (1.0, 0.0, 1.0))
+    >>> prior.shared() is prior, prior.group(None, 4) is None
+    (True, True)
+    >>> [type(example).__name__ for example in DP.examples()], type(prior.to_core()).__name__
+    (['DP', 'DP'], 'Prior')
+    >>> mixed = MixedNRM(DP(), q=[[1.0], [1.0]])
+    >>> groups = mixed.group([0, 1], 2)
+    >>> round(mixed.log_grouped([[1, 1]], [0.5, 0.5], groups), 4)
+    -2.0794
+    """
 
     auxiliaries: ClassVar[tuple[str, ...]] = ()
     """Variables beside u that a chain may carry for this prior and that integrate out with it."""
@@ -54,7 +105,12 @@ class Prior(ABC):
 
     @classmethod
     def examples(cls) -> tuple[Prior, Prior]:
-        """One with all hyper-parameters fixed and one with laws, for the exam and the tests; with groups, over two of them."""
+        """One with all hyper-parameters fixed and one with laws, for the exam and the tests; with groups, over two of them.
+
+        Returns
+        -------
+        tuple of two priors
+        """
         return cls(), cls()
 
     @property
@@ -68,12 +124,22 @@ class Prior(ABC):
         return False
 
     def values(self) -> dict[str, float]:
-        """Starting values of all hyper-parameters: the number, or the law's mean."""
+        """Starting values of all hyper-parameters: the number, or the law's mean.
+
+        Returns
+        -------
+        dict
+        """
         given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
         return {name: value.mean if isinstance(value, (Gamma, Beta)) else value for name, value in given}
 
     def laws(self) -> dict[str, Law]:
-        """The hyper-parameters that are sampled, with their laws."""
+        """The hyper-parameters that are sampled, with their laws.
+
+        Returns
+        -------
+        dict
+        """
         given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
         return {name: value for name, value in given if isinstance(value, (Gamma, Beta))}
 
@@ -91,6 +157,20 @@ class Prior(ABC):
         that u=None asks for. u and the values may be arrays that broadcast; the answer is then an array. With
         u given, `PitmanYor` also takes alpha, which it integrates out otherwise. `log_u` can stand in for u
         where u itself would leave the floats; the answer is a density in u all the same.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Rows of each cluster.
+        u : array-like, optional
+        log_u : array-like, optional
+            Instead of u.
+        **values : array-like
+            Hyper-parameters by name.
+
+        Returns
+        -------
+        float or array
         """
         owner = type(self).__name__
         counts = _checked_sizes(owner, sizes)
@@ -114,42 +194,135 @@ class Prior(ABC):
         return float(result) if np.ndim(result) == 0 else result
 
     def expected_clusters(self, n: int) -> float:
-        """The expected number of clusters among n points, over u and the sampled hyper-parameters."""
+        """The expected number of clusters among n points, over u and the sampled hyper-parameters.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        float
+        """
         return self._expected_clusters(_checked_n(type(self).__name__, "expected_clusters", n))
 
     def sample_partition(self, n: int, seed: int | Generator | None = None) -> Labels:
-        """Canonical labels of a random partition of n points; sampled hyper-parameters are drawn first."""
+        """Canonical labels of a random partition of n points; sampled hyper-parameters are drawn first.
+
+        Parameters
+        ----------
+        n : int
+        seed : int or numpy.random.Generator, optional
+
+        Returns
+        -------
+        (n,) int32
+        """
         return self.sample_joint(n, seed).labels
 
     def sample_joint(self, n: int, seed: int | Generator | None = None) -> PriorDraw:
-        """An exact draw of (partition, u, hyper-parameters) for n points."""
+        """An exact draw of (partition, u, hyper-parameters) for n points.
+
+        Parameters
+        ----------
+        n : int
+        seed : int or numpy.random.Generator, optional
+
+        Returns
+        -------
+        PriorDraw
+        """
         n = _checked_n(type(self).__name__, "sample_joint", n)
         rng = np.random.default_rng(seed)
         values = self.values() | {name: law.sample(rng) for name, law in self.laws().items()}
         return self._sample(n, values, rng)
 
     def shared(self) -> Prior:
-        """The prior of a single group: itself, or the base that the measures of a grouped prior follow."""
+        """The prior of a single group: itself, or the base that the measures of a grouped prior follow.
+
+        Returns
+        -------
+        Prior
+        """
         return self
 
     def urn(self, values: Mapping[str, Any]) -> tuple[Any, Any] | None:
-        """(θ, σ) of the two-parameter urn that draws the partition without u; None where u must be kept."""
+        """(θ, σ) of the two-parameter urn that draws the partition without u; None where u must be kept.
+
+        Parameters
+        ----------
+        values : mapping
+            Hyper-parameters by name, as `values()` gives them.
+
+        Returns
+        -------
+        (θ, σ) or None
+        """
         return None
 
     def log_grouped(self, counts: ArrayLike, xi: ArrayLike, grouping: Grouping, **values: Any) -> float:
-        """Log p(Π, ξ) for a table of counts (clusters, groups), under a grouped prior."""
+        """Log p(Π, ξ) for a table of counts (clusters, groups), under a grouped prior.
+
+        Parameters
+        ----------
+        counts : (clusters, groups) of int
+            Rows of each cluster in each group.
+        xi : (groups,)
+            u of every group.
+        grouping : Grouping
+        **values :
+            Hyper-parameters by name.
+
+        Returns
+        -------
+        float
+        """
         raise ParameterError(f"{type(self).__name__}.log_grouped(...): the prior must have groups, as MixedNRM has.")
 
     @abstractmethod
     def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """(α, σ, τ) of the normalized random measure behind this prior, from its hyper-parameters."""
+        """(α, σ, τ) of the normalized random measure behind this prior, from its hyper-parameters.
+
+        Parameters
+        ----------
+        values : mapping
+            Hyper-parameters by name.
+
+        Returns
+        -------
+        (α, σ, τ)
+        """
 
     @abstractmethod
     def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
-        """The same prior for the compiled core."""
+        """The same prior for the compiled core.
+
+        Parameters
+        ----------
+        grouping : Grouping, optional
+            The groups of the rows, where the prior has any.
+
+        Returns
+        -------
+        _core.Prior
+        """
 
     def group(self, times: object, n: int | None, owner: str = "Prior") -> Grouping | None:
-        """The groups of the rows: None here, for one group; dependent priors read them from `times`."""
+        """The groups of the rows: None here, for one group; dependent priors read them from `times`.
+
+        Parameters
+        ----------
+        times : array-like or None
+            Time or place of every row.
+        n : int or None
+            How many rows there must be.
+        owner : str
+            Who asks, for the error.
+
+        Returns
+        -------
+        Grouping or None
+        """
         wanted = "be left out: only a MixedNRM prior has groups"
         require(times is None, owner, "times", times, wanted)
         return None

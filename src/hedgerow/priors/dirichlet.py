@@ -25,6 +25,17 @@ class DP(Prior):
     """Dirichlet process with mass `alpha`, a number or a Gamma law.
 
     p(Π) = Γ(α)/Γ(α+n) · Π_c α Γ(|c|); about α log(1 + n/α) clusters among n points.
+
+    Parameters
+    ----------
+    alpha : float above 0 or Gamma
+        The mass: the larger, the more clusters. A law is sampled along with the partition.
+
+    >>> prior = DP(alpha=2.0)
+    >>> round(prior.expected_clusters(100), 2)
+    8.39
+    >>> DP(alpha=Gamma(1, 1)).laws()
+    {'alpha': Gamma(a=1.0, b=1.0)}
     """
 
     alpha: float | Gamma = 1.0

@@ -30,7 +30,11 @@ NEARLY_ZERO = 1e-6
 
 
 class NormalizedMeasure(Prior):
-    """What the three share: everything, once the parameters a class leaves out are filled in."""
+    """What the three share: everything, once the parameters a class leaves out are filled in.
+
+    >>> issubclass(NGG, NormalizedMeasure), NGG(sigma=0.0).u_integrates, NGG(sigma=0.3).u_integrates
+    (True, True, False)
+    """
 
     @property
     def u_integrates(self) -> bool:
@@ -98,6 +102,20 @@ class NGG(NormalizedMeasure):
     `alpha` > 0 (Gamma law), `sigma` in [0, 1) (Beta law), `tau` > 0 (Gamma law). sigma = 0 is the Dirichlet
     process; larger sigma gives more and smaller clusters, of order n^sigma. Only α·τ^σ matters
     for the partition, so leaving tau at 1 loses nothing.
+
+    Parameters
+    ----------
+    alpha : float above 0 or Gamma
+        The mass: the larger, the more clusters.
+    sigma : float in [0, 1) or Beta
+        0 for the Dirichlet process; the larger, the more clusters of few rows.
+    tau : float above 0 or Gamma
+        The scale of the measure.
+
+    >>> round(NGG(alpha=1.0, sigma=0.5).expected_clusters(100), 1)
+    21.4
+    >>> NGG.from_nips2015(alpha=2.0, sigma=0.5)
+    NGG(alpha=1.0, sigma=0.5, tau=1.0)
     """
 
     alpha: float | Gamma = 1.0
@@ -122,6 +140,17 @@ class NGG(NormalizedMeasure):
 
         A Gamma(a, b) law on their α becomes Gamma(a, b/σ). A law on their σ is refused: ασ would then be a
         hyper-parameter that depends on another one, which no pair of independent laws expresses.
+
+        Parameters
+        ----------
+        alpha : float or Gamma
+            Their α.
+        sigma : float
+            Their σ, above 0 and below 1.
+
+        Returns
+        -------
+        NGG
         """
         owner = "NGG.from_nips2015"
         if isinstance(sigma, (Beta, Gamma)):
@@ -144,7 +173,16 @@ class NGG(NormalizedMeasure):
 
 @dataclass(frozen=True)
 class NIG(NormalizedMeasure):
-    """Normalized inverse Gaussian process (Lijoi, Mena & Prünster 2005): NGG with sigma = 1/2."""
+    """Normalized inverse Gaussian process (Lijoi, Mena & Prünster 2005): NGG with sigma = 1/2.
+
+    Parameters
+    ----------
+    alpha, tau : float above 0 or Gamma
+        As for `NGG`.
+
+    >>> round(NIG(alpha=1.0).expected_clusters(100), 1)
+    21.4
+    """
 
     alpha: float | Gamma = 1.0
     tau: float | Gamma = 1.0
@@ -169,6 +207,16 @@ class Stable(NormalizedMeasure):
     """Normalized stable process (Kingman 1975): NGG with tau = 0.
 
     Its partition law depends on `sigma` alone; `alpha` only sets the scale of u.
+
+    Parameters
+    ----------
+    alpha : float above 0 or Gamma
+        The scale of u.
+    sigma : float in (0, 1) or Beta
+        The larger, the more clusters.
+
+    >>> round(Stable(sigma=0.5).expected_clusters(100), 1)
+    11.3
     """
 
     alpha: float | Gamma = 1.0

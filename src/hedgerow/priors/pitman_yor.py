@@ -28,6 +28,19 @@ class PitmanYor(Prior):
 
     It is NGG(α, σ, τ = 1) with α ~ Gamma(θ/σ, rate 1/σ) (Pitman & Yor 1997), so p(Π) has a closed form.
     With u given, `log_partition` is p(Π, u) with α integrated out; u is then independent of the partition.
+
+    Parameters
+    ----------
+    theta : float above 0 or Gamma
+        The strength: the larger, the more clusters.
+    sigma : float in (0, 1) or Beta
+        The discount: clusters grow like n^sigma.
+
+    >>> prior = PitmanYor(theta=1.0, sigma=0.25)
+    >>> prior.sample_partition(5, seed=0)
+    array([0, 0, 1, 1, 0], dtype=int32)
+    >>> round(float(prior.log_partition([3, 2])), 4)
+    -4.5801
     """
 
     theta: float | Gamma = 1.0

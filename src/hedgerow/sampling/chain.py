@@ -31,7 +31,20 @@ _STATE_NAMES = ("u", "alpha", "sigma", "tau", "theta")
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive iterations of one chain; arrays have one row per iteration kept."""
+    """Consecutive iterations of one chain; arrays have one row per iteration kept.
+
+    Attributes
+    ----------
+    labels : (kept, n) int32
+    n_clusters, log_joint, u, alpha, sigma, tau, theta : (kept,)
+    stats : dict
+        What the kernel counted, (kept,) each.
+
+    >>> from hedgerow import DP, GaussianWishart, Gibbs
+    >>> chain = Chain(Mixture(DP(), GaussianWishart()), [[0.0], [0.1], [9.0]], Gibbs(), seed=0)
+    >>> Block.join([chain.run(2), chain.run(3)]).labels.shape
+    (5, 3)
+    """
 
     labels: IntArray
     n_clusters: IntArray
@@ -54,7 +67,16 @@ class Block:
 
     @classmethod
     def join(cls, blocks: Sequence[Block]) -> Block:
-        """Blocks of one chain, one after the other, as one."""
+        """Blocks of one chain, one after the other, as one.
+
+        Parameters
+        ----------
+        blocks : sequence of Block
+
+        Returns
+        -------
+        Block
+        """
         if len(blocks) == 1:
             return blocks[0]
         parts = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in TRACES}
@@ -83,6 +105,16 @@ class Chain:
         Group of every row, for a `MixedNRM` prior.
     bound : _core.Likelihood, optional
         The likelihood already bound to X, so that chains share it.
+
+    >>> from hedgerow import DP, GaussianWishart, Gibbs
+    >>> chain = Chain(Mixture(DP(), GaussianWishart()), [[0.0], [0.1], [9.0]], Gibbs(), seed=0)
+    >>> chain.warm_up(5, 0, 5)
+    >>> chain.end_warm_up()
+    >>> state = chain.state()
+    >>> first = chain.run(3)
+    >>> chain.restore(state)
+    >>> bool((chain.run(3).labels == first.labels).all()), chain.log_joint() < 0
+    (True, True)
     """
 
     def __init__(
@@ -133,7 +165,16 @@ class Chain:
         self._core.set_state(labels, log_u, alpha, sigma, tau, theta)
 
     def run(self, iterations: int, thin: int = 1) -> Block:
-        """Advance by `iterations` × `thin` steps and keep every `thin`-th; ends the warm-up first if nobody has."""
+        """Advance by `iterations` × `thin` steps and keep every `thin`-th; ends the warm-up first if nobody has.
+
+        Parameters
+        ----------
+        iterations, thin : int
+
+        Returns
+        -------
+        Block
+        """
         raw = self._core.run(iterations, thin)
         stats = {name: raw["stats"][:, i] for i, name in enumerate(self._core.stat_names)}
         return Block(
@@ -149,7 +190,12 @@ class Chain:
         )
 
     def warm_up(self, count: int, done: int, total: int) -> None:
-        """Iterations done..done+count-1 of a warm-up of `total`: the kernel may adapt, nothing is kept."""
+        """Iterations done..done+count-1 of a warm-up of `total`: the kernel may adapt, nothing is kept.
+
+        Parameters
+        ----------
+        count, done, total : int
+        """
         self._core.warm_up(count, done, total)
 
     @property
@@ -167,15 +213,31 @@ class Chain:
         return self._core.n_clusters
 
     def log_joint(self) -> float:
-        """Log joint of the present state."""
+        """Log joint of the present state.
+
+        Returns
+        -------
+        float
+        """
         return float(self._core.log_joint())
 
     def state(self) -> dict[str, Any]:
-        """Everything the next step needs: labels, u, hyper-parameters, random-number words, the stage, what the kernel carries."""
+        """Everything the next step needs: labels, u, hyper-parameters, random-number words, the stage, what the kernel carries.
+
+        Returns
+        -------
+        dict
+        """
         return self._core.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up where the chain that `state` came from was put down; what follows is the same to the last bit."""
+        """Take up where the chain that `state` came from was put down; what follows is the same to the last bit.
+
+        Parameters
+        ----------
+        state : mapping
+            As `state` gave it.
+        """
         begun = not state.get("warming", True) or any(np.size(state.get(name, 0)) for name in _CARRIED)
         try:
             self._core.set_state(**(state if begun else {name: value for name, value in state.items() if name not in _CARRIED}))

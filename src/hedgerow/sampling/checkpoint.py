@@ -61,6 +61,11 @@ class Checkpoint:
         run its first block; a run that is refused, fails or is killed before leaves it untouched.
     note : mapping, optional
         Anything that is plain JSON, kept with the run: `run_note(path)` gives it back. `resume` with a note changes it.
+
+    >>> Checkpoint("runs/wine", every=60).replace
+    False
+    >>> Checkpoint.read("runs/wine", "sample").path
+    'runs/wine'
     """
 
     path: str | os.PathLike[str]
@@ -79,7 +84,18 @@ class Checkpoint:
 
     @classmethod
     def read(cls, given: Any, owner: str) -> Checkpoint:
-        """A Checkpoint as it is, or one for a path."""
+        """A Checkpoint as it is, or one for a path.
+
+        Parameters
+        ----------
+        given : path or Checkpoint
+        owner : str
+            Who asks, for the error.
+
+        Returns
+        -------
+        Checkpoint
+        """
         if isinstance(given, Checkpoint):
             return given
         good = isinstance(given, (str, os.PathLike))
@@ -192,13 +208,40 @@ def look_into(path: str | os.PathLike[str], owner: str) -> tuple[Plan, FolderRec
 
 
 def clear_folder(path: str | os.PathLike[str]) -> None:
-    """Take a run out of its folder; refused while somebody writes to it."""
+    """Take a run out of its folder; refused while somebody writes to it.
+
+    Parameters
+    ----------
+    path : path
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> folder = tempfile.mkdtemp() + "/run"
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    >>> _ = hr.sample(model, [[0.0], [9.0]], draws=2, warmup=2, chains=1, seed=0, checkpoint=folder)
+    >>> clear_folder(folder)
+    >>> run_status(folder) is None
+    True
+    """
     with FolderLock(Path(path), "clear_folder"):
         clear(Path(path))
 
 
 def run_status(path: str | os.PathLike[str]) -> tuple[int, int] | None:
-    """Draws of all chains that a folder holds and those asked for; None where no run has begun."""
+    """Draws of all chains that a folder holds and those asked for; None where no run has begun.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    (int, int) or None
+
+    >>> import tempfile
+    >>> run_status(tempfile.mkdtemp()) is None
+    True
+    """
     folder = Path(path)
     manifest = newest_manifest(folder) if folder.is_dir() else None
     if manifest is None:
@@ -207,7 +250,24 @@ def run_status(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 def run_note(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What `Checkpoint(note=...)` has left with the run of a folder; None where there is none."""
+    """What `Checkpoint(note=...)` has left with the run of a folder; None where there is none.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    dict or None
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> place = Checkpoint(tempfile.mkdtemp() + "/run", note={"title": "Wine"})
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    >>> _ = hr.sample(model, [[0.0], [9.0]], draws=2, warmup=2, chains=1, seed=0, checkpoint=place)
+    >>> run_note(place.path)
+    {'title': 'Wine'}
+    """
     folder = Path(path)
     manifest = newest_manifest(folder) if folder.is_dir() else None
     if manifest is None or manifest.note is None:

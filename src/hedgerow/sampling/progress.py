@@ -14,7 +14,24 @@ __all__ = ["Progress", "Update", "open_progress"]
 
 @dataclass(frozen=True)
 class Update:
-    """News of one chain; callbacks receive it too."""
+    """News of one chain; callbacks receive it too.
+
+    Attributes
+    ----------
+    chain, done, total : int
+        Which chain, its iterations so far, and all it will make.
+    warming_up : bool
+    n_clusters : int
+    log_joint : float
+        Of the present state.
+
+    >>> import hedgerow as hr
+    >>> seen = []
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    >>> _ = hr.sample(model, [[0.0], [9.0]], draws=2, warmup=2, chains=1, seed=0, callbacks=[seen.append])
+    >>> seen[-1].done == seen[-1].total
+    True
+    """
 
     chain: int
     done: int

@@ -94,6 +94,16 @@ def sample(
         long as they need to be; `posterior.run["until"]` says whether the chains agreed or which budget was spent.
 
     Ctrl-C stops the chains and returns the draws so far.
+
+    Returns
+    -------
+    Posterior
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=65).X
+    >>> post = sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), X, draws=10, warmup=10, chains=2, seed=0)
+    >>> post.labels.shape
+    (2, 10, 65)
     """
     callbacks = _read_callbacks(callbacks, progress, "sample")
     plan = read_plan(
@@ -137,6 +147,18 @@ def resume(
 
     A finished run comes back as it is. What is damaged is refused, but for the newest state of a chain, which is then drawn
     again from the one before.
+
+    Returns
+    -------
+    Posterior
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> X, folder = hr.data.ring13(n=65).X, tempfile.mkdtemp() + "/run"
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    >>> _ = sample(model, X, draws=5, warmup=5, chains=2, seed=0, checkpoint=folder)
+    >>> resume(folder, draws=8).labels.shape
+    (2, 8, 65)
     """
     callbacks = _read_callbacks(callbacks, progress, "resume")
     require(until is None or isinstance(until, Agreement), "resume", "until", until, "be an Agreement, or None")
@@ -153,6 +175,18 @@ def so_far(checkpoint: str | os.PathLike[str]) -> Posterior:
     ----------
     checkpoint : path
         The folder that `sample(..., checkpoint=...)` streams to. Nothing in it is changed.
+
+    Returns
+    -------
+    Posterior
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> X, folder = hr.data.ring13(n=65).X, tempfile.mkdtemp() + "/run"
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    >>> _ = sample(model, X, draws=5, warmup=5, chains=2, seed=0, checkpoint=folder)
+    >>> so_far(folder).labels.shape
+    (2, 5, 65)
     """
     plan, recorder = look_into(checkpoint, "so_far")
     return _Run(plan, [], recorder, ()).posterior()

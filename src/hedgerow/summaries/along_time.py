@@ -33,6 +33,19 @@ class Popularity:
     `mean`, `low` and `high` (T, K): the share that a cluster has among the rows of a time, over draws, with the interval that
     holds `prob` of them. `alive` (T, K): the probability that it has any row there. `born` and `died` (draw, K): position in
     `times` of the first and last time at which it has rows, -1 in draws that do not know the cluster.
+
+    Attributes
+    ----------
+    times : (T,)
+    labels : (n,) int32
+        The partition.
+    mean, low, high, alive : (T, K)
+    born, died : (draw, K) int32
+    prob : float
+
+    >>> found = popularity([[0, 0, 1, 1], [0, 0, 0, 1]], [0, 0, 1, 1], [0, 1, 0, 1], [2001, 2002])
+    >>> found.mean.tolist(), found.n_clusters, found.lives()["size"].tolist()
+    ([[0.75, 0.25], [0.5, 0.5]], 2, [2, 2])
     """
 
     times: Names
@@ -54,6 +67,10 @@ class Popularity:
         """One row a cluster, largest first: size, first and last time with their intervals, share of the draws that know it.
 
         Times are those at the median and at the ends of the interval, among draws that know the cluster.
+
+        Returns
+        -------
+        Table
         """
         sizes = np.bincount(self.labels, minlength=self.n_clusters)
         order = np.argsort(-sizes, kind="stable")
@@ -77,6 +94,17 @@ class Trajectories:
     """Means of clusters over time: `mean` and `sd` (T, K, columns), over the draws in which the cluster has rows at that time.
 
     NaN where it never has. `sd` is the uncertainty of the mean that comes from who is in the cluster, not the spread of its rows.
+
+    Attributes
+    ----------
+    times : (T,)
+    mean, sd : (T, K, columns)
+    names : list of str
+        Of the columns.
+
+    >>> found = trajectories([[0.0], [1.0], [8.0], [9.0]], [[0, 0, 1, 1]], [0, 0, 1, 1], [0, 1, 0, 1], [2001, 2002], ["height"])
+    >>> found.mean[:, :, 0].tolist()
+    [[0.0, 8.0], [1.0, 9.0]]
     """
 
     times: Names
@@ -109,7 +137,25 @@ def matched(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Iterator[tuple[L
 def popularity(
     labels: npt.ArrayLike, partition: npt.ArrayLike, codes: npt.ArrayLike, times: npt.ArrayLike, prob: float = 0.95
 ) -> Popularity:
-    """Popularity of the clusters of `partition` over the draws; `codes` (n,) number the rows' times, `times` names them."""
+    """Popularity of the clusters of `partition` over the draws; `codes` (n,) number the rows' times, `times` names them.
+
+    Parameters
+    ----------
+    labels : (..., n)
+        Draws.
+    partition : (n,)
+    codes : (n,) of int
+        Position in `times` of every row.
+    times : (T,)
+    prob : float
+
+    Returns
+    -------
+    Popularity
+
+    >>> popularity([[0, 0, 1, 1], [0, 0, 0, 1]], [0, 0, 1, 1], [0, 1, 0, 1], [2001, 2002]).mean.shape
+    (2, 2)
+    """
     owner = "popularity"
     require(isinstance(prob, (int, float)) and 0 < prob <= 1, owner, "prob", prob, "lie in (0, 1]")
     draws = as_draws(labels, owner)
@@ -129,7 +175,27 @@ def popularity(
 def trajectories(
     X: Any, labels: npt.ArrayLike, partition: npt.ArrayLike, codes: npt.ArrayLike, times: npt.ArrayLike, names: list[str]
 ) -> Trajectories:
-    """Mean rows of the clusters of `partition` at every time, over the draws; missing entries of X are left out."""
+    """Mean rows of the clusters of `partition` at every time, over the draws; missing entries of X are left out.
+
+    Parameters
+    ----------
+    X : (n, columns)
+    labels : (..., n)
+        Draws.
+    partition : (n,)
+    codes : (n,) of int
+        Position in `times` of every row.
+    times : (T,)
+    names : list of str
+        Of the columns.
+
+    Returns
+    -------
+    Trajectories
+
+    >>> trajectories([[0.0], [9.0]], [[0, 1]], [0, 1], [0, 0], [2001], ["height"]).mean.shape
+    (1, 2, 1)
+    """
     owner = "trajectories"
     draws = as_draws(labels, owner)
     own = as_partition(partition, owner, "partition", draws.shape[1])

@@ -24,6 +24,18 @@ class CredibleBall:
     """The ball and its bounds; `distances` and `inside` follow the draws in the order they were given.
 
     `share` is the part of the draws in the ball: at least `prob`, more when draws tie at the radius.
+
+    Attributes
+    ----------
+    centre : (n,) int32
+    radius, prob, share : float
+    loss : str
+    distances, inside : (draws,)
+    horizontal, upper, lower : (m, n) int32
+        Draws in the ball: those farthest from the centre, and among those with fewest and with most clusters the farthest.
+
+    >>> credible_ball([[0, 0, 1], [0, 1, 1], [0, 0, 1]], [0, 0, 1], prob=0.5).radius
+    0.0
     """
 
     centre: Labels
@@ -46,7 +58,23 @@ class CredibleBall:
 
 
 def credible_ball(labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.95, loss: Loss = "vi") -> CredibleBall:
-    """The smallest ball round `centre` (n,) that holds a share `prob` of the draws (..., n), with its bounds."""
+    """The smallest ball round `centre` (n,) that holds a share `prob` of the draws (..., n), with its bounds.
+
+    Parameters
+    ----------
+    labels : (..., n)
+        Draws.
+    centre : (n,)
+    prob : float
+    loss : str
+
+    Returns
+    -------
+    CredibleBall
+
+    >>> credible_ball([[0, 0, 1], [0, 1, 1], [0, 0, 1]], [0, 0, 1], prob=0.5).inside.tolist()
+    [True, False, True]
+    """
     draws = as_draws(labels, "credible_ball")
     middle = as_partition(centre, "credible_ball", "centre", draws.shape[1])
     check_loss(loss, "credible_ball")

@@ -31,6 +31,15 @@ class Uncertainty:
     `doubt` is one minus the mean co-clustering probability with the other points of its cluster; for a point alone
     in its cluster, one minus the probability of being alone. `probability` is the share of its own cluster in its mean
     co-clustering with all clusters, the weight `predict_proba` would give it there.
+
+    Attributes
+    ----------
+    labels : (n,) int32
+        The partition.
+    doubt, probability : (n,)
+
+    >>> uncertainty([[0, 0, 1], [0, 1, 1]], [0, 0, 1]).doubt.tolist()
+    [0.5, 0.5, 0.5]
     """
 
     labels: Labels
@@ -45,7 +54,21 @@ class Uncertainty:
 
 
 def uncertainty(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Uncertainty:
-    """How sure each point's place in `partition` is, over the draws."""
+    """How sure each point's place in `partition` is, over the draws.
+
+    Parameters
+    ----------
+    labels : (..., n)
+        Draws.
+    partition : (n,)
+
+    Returns
+    -------
+    Uncertainty
+
+    >>> uncertainty([[0, 0, 1], [0, 1, 1]], [0, 0, 1]).probability.round(2).tolist()
+    [1.0, 0.5, 0.67]
+    """
     affinity = cluster_affinity(labels, partition)
     n = affinity.shape[0]
     own = as_partition(partition, "uncertainty", "partition", n)
@@ -70,6 +93,23 @@ def cluster_table(
     the row totals, and the columns that tell the cluster's rows from all rows best (their share of the
     Kullback-Leibler divergence). `stability`, where draws are given, is the mean co-clustering probability of the
     cluster's pairs; for a cluster of one point, the probability that it is alone.
+
+    Parameters
+    ----------
+    X : (n, d) numbers or sparse counts
+    partition : (n,)
+    labels : (..., n), optional
+        Draws, for `stability`.
+    names : sequence of str, optional
+        Of the columns.
+    top : int
+
+    Returns
+    -------
+    Table
+
+    >>> cluster_table([[1.0], [2.0], [9.0]], [0, 0, 1])["size"].tolist()
+    [2, 1]
     """
     data: Any = csr_array(X) if issparse(X) else np.asarray(X, dtype=np.float64)
     require(data.ndim == 2, "cluster_table", "X", X, "have the shape (n, columns)")

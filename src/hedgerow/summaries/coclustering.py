@@ -43,6 +43,20 @@ def similarity(
     Without `rows` and `columns` the whole symmetric matrix (n, n). Beyond 20,000 points that is refused unless
     `dense=True`; ask for the points of interest instead: `rows=` and `columns=` are point indices, and the answer is
     the block (rows, columns). Leaving one out means all points on that side.
+
+    Parameters
+    ----------
+    labels : (..., n)
+        Draws.
+    rows, columns : sequences of int, optional
+    dense : bool
+
+    Returns
+    -------
+    (rows, columns) float32
+
+    >>> similarity([[0, 0, 1], [0, 1, 1]]).tolist()
+    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     """
     draws = as_draws(labels, "similarity")
     n_draws, n = draws.shape
@@ -67,6 +81,19 @@ def cluster_affinity(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Array:
 
     The point itself does not count as its own company. A point alone in its cluster has no company there: the
     entry is then the probability that it is alone. No n × n matrix is made.
+
+    Parameters
+    ----------
+    labels : (..., n)
+        Draws.
+    partition : (n,)
+
+    Returns
+    -------
+    (n, K)
+
+    >>> cluster_affinity([[0, 0, 1], [0, 1, 1]], [0, 0, 1]).tolist()
+    [[0.5, 0.0], [0.5, 0.5], [0.25, 0.5]]
     """
     draws = as_draws(labels, "cluster_affinity")
     n_draws, n = draws.shape

@@ -44,6 +44,17 @@ class PointEstimate:
     """A partition that stands for the posterior, and how far from the draws it is on average.
 
     It unpacks into the two: `labels, expected_loss = point_estimate(draws)`.
+
+    Attributes
+    ----------
+    labels : (n,) int32
+    expected_loss : float
+    loss : str
+    n_clusters : int
+
+    >>> labels, expected_loss = point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
+    >>> labels
+    array([0, 0, 1], dtype=int32)
     """
 
     labels: Labels
@@ -75,6 +86,21 @@ def point_estimate(
     The `restarts` begin in turn at the best draws and at random sequential allocations; the same seed gives the same
     answer. `max_draws` bounds the work: more draws than that are thinned evenly, and expected loss means the mean over
     the draws that are left (None keeps all).
+
+    Parameters
+    ----------
+    labels : (..., n)
+        Draws.
+    loss : str
+    restarts, seed : int
+    max_draws : int or None
+
+    Returns
+    -------
+    PointEstimate
+
+    >>> point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]], "binder").n_clusters
+    2
     """
     draws = as_draws(labels, "point_estimate")
     check_loss(loss, "point_estimate")

@@ -22,7 +22,19 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, odd
 
 
 def is_canonical(labels: npt.ArrayLike) -> bool:
-    """Whether every partition on the last axis is numbered in order of first appearance."""
+    """Whether every partition on the last axis is numbered in order of first appearance.
+
+    Parameters
+    ----------
+    labels : (..., n)
+
+    Returns
+    -------
+    bool
+
+    >>> is_canonical([0, 1, 0]), is_canonical([1, 0, 1])
+    (True, False)
+    """
     flat = _flatten(np.asarray(labels))
     step = max(1, _BLOCK // max(1, flat.shape[1]))
     return all(_rows_canonical(flat[start : start + step]) for start in range(0, flat.shape[0], step))
@@ -33,6 +45,17 @@ def canonical(labels: npt.ArrayLike) -> Labels:
 
     Any integers are accepted as labels. Canonical input is returned as it is when it is int32 already, as a
     new array otherwise.
+
+    Parameters
+    ----------
+    labels : (..., n)
+
+    Returns
+    -------
+    (..., n) int32
+
+    >>> canonical([5, 5, 2])
+    array([0, 0, 1], dtype=int32)
     """
     array = _integers(labels, "canonical")
     flat = _flatten(array)

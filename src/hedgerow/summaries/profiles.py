@@ -69,6 +69,13 @@ class Profiles:
         One row a column, the most telling first: column, importance (the share of its variance that the clusters explain, 0 to 1).
     facts : tuple of tuples of Fact
         For every row of `clusters` what it stands out by, most of all first; its name is made of the first few. Empty for words.
+
+    >>> X = np.array([[1.0, 0.0], [1.2, 1.0], [9.0, 0.0], [9.2, 1.0]])
+    >>> found = profiles(X, [0, 0, 1, 1], names=["height", "male"])
+    >>> found.compare(0, 1)["column"].tolist(), len(found.to_pandas())
+    (['height', 'male'], 2)
+    >>> import tempfile
+    >>> found.to_csv(tempfile.mkdtemp() + "/profiles.csv")
     """
 
     clusters: Table
@@ -104,11 +111,21 @@ class Profiles:
         return Table(columns, title=f"clusters {a} and {b}")
 
     def to_pandas(self) -> Any:
-        """`clusters` as a pandas DataFrame, mean and spread of each column as a column of its own."""
+        """`clusters` as a pandas DataFrame, mean and spread of each column as a column of its own.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         return self.clusters.to_pandas()
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the same columns to a file, whole or not at all."""
+        """Write the same columns to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        """
         columns = self.clusters.flat()
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")

@@ -21,7 +21,23 @@ _SHOWN = 3  # entries of a 2-D column that are printed
 
 
 class Table(dict[str, npt.NDArray[Any]]):
-    """Named columns of equal length, with `title` above and `note` below when printed."""
+    """Named columns of equal length, with `title` above and `note` below when printed.
+
+    Parameters
+    ----------
+    columns : mapping
+        From names to (rows,) or (rows, entries).
+    title, note : str
+        Printed above and below.
+    parts : mapping, optional
+        Names of the entries of 2-D columns.
+
+    >>> table = Table({"size": [3, 2], "mean": [[0.0, 1.0], [2.0, 3.0]]}, parts={"mean": ["x", "y"]})
+    >>> list(table.flat()), table.n_rows, table.to_pandas().shape
+    (['size', 'mean_x', 'mean_y'], 2, (2, 3))
+    >>> table.text().splitlines()[0].split()
+    ['size', 'mean', '(x,', 'y)']
+    """
 
     def __init__(
         self,
@@ -45,7 +61,12 @@ class Table(dict[str, npt.NDArray[Any]]):
         return len(next(iter(self.values()))) if self else 0
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame; a 2-D column becomes one column an entry."""
+        """The table as a pandas DataFrame; a 2-D column becomes one column an entry.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         try:
             pandas = importlib.import_module("pandas")
         except ImportError as error:
@@ -53,7 +74,12 @@ class Table(dict[str, npt.NDArray[Any]]):
         return pandas.DataFrame(self.flat())
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns with each 2-D one as one column an entry."""
+        """The columns with each 2-D one as one column an entry.
+
+        Returns
+        -------
+        dict of (rows,) arrays
+        """
         flat: dict[str, npt.NDArray[Any]] = {}
         for name, column in self.items():
             if column.ndim == 1:
@@ -68,7 +94,16 @@ class Table(dict[str, npt.NDArray[Any]]):
         return self.text()
 
     def text(self, width: int | None = None) -> str:
-        """The table as text; where that is wider than `width`, columns stand one space apart instead of two."""
+        """The table as text; where that is wider than `width`, columns stand one space apart instead of two.
+
+        Parameters
+        ----------
+        width : int, optional
+
+        Returns
+        -------
+        str
+        """
         wide = self._text("  ")
         return wide if width is None or max(map(len, wide.splitlines()), default=0) <= width else self._text(" ")
 

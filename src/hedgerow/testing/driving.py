@@ -21,7 +21,20 @@ Labels = NDArray[np.int32]
 
 
 class KernelDraws(NamedTuple):
-    """Consecutive draws of one chain, one row per iteration."""
+    """Consecutive draws of one chain, one row per iteration.
+
+    Attributes
+    ----------
+    labels : (iterations, n) int32
+    u : (iterations,)
+    values : dict
+        Hyper-parameters by name, (iterations,) each.
+    log_joint : (iterations,), optional
+
+    >>> draws = KernelDraws(np.zeros((2, 3), dtype=np.int32), np.ones(2), {})
+    >>> draws.labels.shape
+    (2, 3)
+    """
 
     labels: Labels
     """(iterations, n), canonical."""
@@ -34,7 +47,17 @@ class KernelDraws(NamedTuple):
 
 @runtime_checkable
 class PythonKernel(Protocol):
-    """What a kernel written in Python must offer to be examined."""
+    """What a kernel written in Python must offer to be examined.
+
+    >>> from hedgerow.testing import ReferenceGibbs
+    >>> isinstance(ReferenceGibbs(), PythonKernel)
+    True
+    >>> import hedgerow as hr
+    >>> X = np.array([[0.0], [0.1], [9.0]])
+    >>> model, start = hr.Mixture(hr.DP(), hr.GaussianWishart()).resolve(X), np.zeros(3, dtype=np.int32)
+    >>> ReferenceGibbs().run(model, X, start, 1.0, 4, np.random.default_rng(0), values={"alpha": 1.0}, update_u=False).labels.shape
+    (4, 3)
+    """
 
     def run(
         self,
@@ -52,6 +75,22 @@ class PythonKernel(Protocol):
 
         `model` is a resolved `Mixture` and X is checked data. Hyper-parameters with a law are to be updated;
         u only when `update_u`.
+
+        Parameters
+        ----------
+        model : Mixture
+        X : checked data
+        labels : (n,)
+        u : float
+        iterations : int
+        rng : numpy.random.Generator
+        values : mapping
+            Hyper-parameters by name.
+        update_u : bool
+
+        Returns
+        -------
+        KernelDraws
         """
 
 

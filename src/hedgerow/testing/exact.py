@@ -90,7 +90,23 @@ class Moment:
 
 @dataclass(frozen=True)
 class ExactPosterior:
-    """The posterior of a small data set, partition by partition."""
+    """The posterior of a small data set, partition by partition.
+
+    Attributes
+    ----------
+    partitions : (Bell(n), n) int32
+    log_joint : (Bell(n),)
+        With u and the sampled hyper-parameters integrated out.
+    moments : tuple of Moment
+        Of u and the hyper-parameters.
+    quadrature_error : float
+        How far two rules of integration are apart.
+
+    >>> import hedgerow as hr
+    >>> exact = exact_posterior(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]])
+    >>> round(exact.expect(exact.n_clusters), 2), exact.index([[0, 0, 1]])
+    (2.0, array([1]))
+    """
 
     partitions: Labels
     log_joint: Floats
@@ -114,11 +130,29 @@ class ExactPosterior:
         return np.asarray(self.partitions.max(axis=1) + 1, dtype=np.int64)
 
     def expect(self, values: ArrayLike) -> float:
-        """Posterior mean of a function given by its value at every partition."""
+        """Posterior mean of a function given by its value at every partition.
+
+        Parameters
+        ----------
+        values : (Bell(n),)
+
+        Returns
+        -------
+        float
+        """
         return float(self.probabilities @ np.asarray(values, float))
 
     def index(self, labels: ArrayLike) -> NDArray[np.intp]:
-        """Where canonical labellings stand in `partitions`."""
+        """Where canonical labellings stand in `partitions`.
+
+        Parameters
+        ----------
+        labels : (..., n)
+
+        Returns
+        -------
+        (...) of int
+        """
         return partition_index(self.partitions, labels)
 
 
@@ -128,6 +162,22 @@ def exact_posterior(model: Any, X: Any, u: float | None = None, **values: float)
 
     With u given, everything is conditional on it; otherwise u is integrated out. Hyper-parameters named in
     `values` are held at that value, those with a law are integrated over it, the rest are fixed by the prior.
+
+    Parameters
+    ----------
+    model : Mixture
+    X : table
+    u : float, optional
+    **values : float
+        Hyper-parameters by name.
+
+    Returns
+    -------
+    ExactPosterior
+
+    >>> import hedgerow as hr
+    >>> exact_posterior(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]]).probabilities.shape
+    (5,)
     """
     model = model.resolve(X)
     X = model.likelihood.check(X)

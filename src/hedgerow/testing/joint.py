@@ -57,6 +57,15 @@ def geweke(
     seed : int
     level : float
         Probability of a false alarm of the whole report.
+
+    Returns
+    -------
+    Report
+
+    >>> import hedgerow as hr
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart()).resolve([[0.0], [1.0]])
+    >>> geweke(hr.Gibbs(), model, n=4, replicates=10, steps=5, prior_draws=100).passed
+    True
     """
     require(model.power == 1, "geweke", "model", model, "have power 1: data of a coarsened model cannot be simulated")
     require(model.is_resolved, "geweke", "model", model, "be resolved, as there are no data to resolve it with")

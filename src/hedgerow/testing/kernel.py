@@ -67,6 +67,15 @@ def check_kernel(
     seed : int
     level : float
         Probability of a false alarm of the whole report.
+
+    Returns
+    -------
+    Report
+
+    >>> import hedgerow as hr
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    >>> check_kernel(hr.Gibbs(), model, [[0.0], [0.1], [1.0], [3.0]], replicates=16, iterations=100).passed
+    True
     """
     model = model.resolve(X)
     X = model.likelihood.check(X)

@@ -58,6 +58,14 @@ def check_likelihood(
     power : float
         Raise every density to it. Below 1 p(X) is no density of X, so that what concerns `simulate` and `sample_posterior`
         is left out.
+
+    Returns
+    -------
+    Report
+
+    >>> import hedgerow as hr
+    >>> check_likelihood(hr.GaussianWishart(), hr.data.iris().X[:8], draws=200).passed
+    True
     """
     model = likelihood.resolve(X)
     X = model.check(X)

@@ -21,6 +21,14 @@ LARGEST = 11
 def enumerate_partitions(n: int) -> Labels:
     """Every partition of n points as canonical labels, in lexicographic order: shape (Bell(n), n).
 
+    Parameters
+    ----------
+    n : int
+
+    Returns
+    -------
+    (Bell(n), n) int32
+
     >>> enumerate_partitions(3).tolist()
     [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [0, 1, 2]]
     """

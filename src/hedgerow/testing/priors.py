@@ -35,6 +35,14 @@ def check_prior(prior: Prior, *, n: int = 6, draws: int = 3000, seed: int = 0, l
     seed : int
     level : float
         Probability of a false alarm of the whole report.
+
+    Returns
+    -------
+    Report
+
+    >>> from hedgerow import DP
+    >>> check_prior(DP(), n=4, draws=500).passed
+    True
     """
     findings = Findings(level)
     closed = prior.u_integrates and not prior.laws()

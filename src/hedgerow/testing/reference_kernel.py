@@ -12,16 +12,24 @@ from scipy.special import expit
 from hedgerow.priors import Law, Prior
 from hedgerow.reference import gibbs
 from hedgerow.reference import prior as law_of
-from hedgerow.testing.driving import KernelDraws, Labels
+from hedgerow.testing.driving import KernelDraws, Labels, PythonKernel
 from hedgerow.testing.partitions import subset_log_marginals
 
 __all__ = ["ReferenceGibbs"]
 
 
-class ReferenceGibbs:
+class ReferenceGibbs(PythonKernel):
     """One sweep, then u, then the sampled hyper-parameters (`hedgerow.reference.gibbs`); a few rows only.
 
     The methods are the places where a planted error fits: `log_marginal`, `weights`, `move_u`, `move_values`.
+
+    >>> import hedgerow as hr
+    >>> class TooFewClusters(ReferenceGibbs):
+    ...     def log_marginal(self, value):
+    ...         return value - 1.0
+    >>> model, X = hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.5], [3.0]]
+    >>> hr.testing.check_kernel(TooFewClusters(), model, X, replicates=16, iterations=100).passed
+    False
     """
 
     def run(
@@ -64,25 +72,87 @@ class ReferenceGibbs:
         return KernelDraws(kept, trace_u, traces)
 
     def log_marginal(self, value: float) -> float:
-        """log p(X_c) of a cluster, given its true value."""
+        """log p(X_c) of a cluster, given its true value.
+
+        Parameters
+        ----------
+        value : float
+
+        Returns
+        -------
+        float
+        """
         return value
 
     def weights(self, prior: Prior, u: float, values: Mapping[str, float], update_u: bool) -> gibbs.Weights:
         """The weights of joining and of opening a cluster; with u integrated out where that has a closed
-        form."""
+        form.
+
+        Parameters
+        ----------
+        prior : Prior
+        u : float
+        values : mapping
+            Hyper-parameters by name.
+        update_u : bool
+            Whether u moves.
+
+        Returns
+        -------
+        Weights
+
+        >>> from hedgerow import DP
+        >>> weights = ReferenceGibbs().weights(DP(), 1.0, {"alpha": 1.0}, True)
+        """
         urn = prior.urn(values) if update_u else None
         if urn is not None:
             return gibbs.py_weights(*urn)
         return gibbs.nrm_weights(u, *prior.measure(values))
 
     def move_u(self, u: float, n: int, K: int, measure: tuple[float, float, float], rng: Generator) -> float:
-        """u given the partition."""
+        """u given the partition.
+
+        Parameters
+        ----------
+        u : float
+        n, K : int
+            Rows and clusters.
+        measure : (α, σ, τ)
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        float
+
+        >>> ReferenceGibbs().move_u(1.0, 10, 2, (1.0, 0.3, 1.0), np.random.default_rng(0)) > 0
+        True
+        """
         return gibbs.update_u(u, n, K, *measure, rng)
 
     def move_values(
         self, prior: Prior, values: Mapping[str, float], sizes: Sequence[int], u: float, rng: Generator
     ) -> dict[str, float]:
-        """Every hyper-parameter with a law, one after the other."""
+        """Every hyper-parameter with a law, one after the other.
+
+        Parameters
+        ----------
+        prior : Prior
+        values : mapping
+            Hyper-parameters by name.
+        sizes : sequence of int
+            Rows of each cluster.
+        u : float
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        dict
+
+        >>> from hedgerow import NGG, Gamma
+        >>> prior = NGG(alpha=Gamma(1, 1))
+        >>> sorted(ReferenceGibbs().move_values(prior, prior.values(), [3, 2], 1.0, np.random.default_rng(0)))
+        ['alpha', 'sigma', 'tau']
+        """
         values = dict(values)
         for name, law in prior.laws().items():
             if prior.u_integrates:
@@ -94,7 +164,29 @@ class ReferenceGibbs:
     def move_integrated(
         self, name: str, law: Law, prior: Prior, values: Mapping[str, float], sizes: Sequence[int], rng: Generator
     ) -> float:
-        """A hyper-parameter given the partition alone, on the log or the logit scale, whose Jacobian belongs to the density."""
+        """A hyper-parameter given the partition alone, on the log or the logit scale, whose Jacobian belongs to the density.
+
+        Parameters
+        ----------
+        name : str
+            Of the hyper-parameter.
+        law : Gamma or Beta
+        prior : Prior
+        values : mapping
+            Hyper-parameters by name.
+        sizes : sequence of int
+            Rows of each cluster.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        float
+
+        >>> from hedgerow import DP, Gamma
+        >>> prior = DP(Gamma(1, 1))
+        >>> ReferenceGibbs().move_integrated("alpha", Gamma(1, 1), prior, prior.values(), [3, 2], np.random.default_rng(0)) > 0
+        True
+        """
 
         def log_density(x: float) -> float:
             return float(law.log_density(x) + prior.log_partition(sizes, **{**values, name: x}))
@@ -112,7 +204,26 @@ class ReferenceGibbs:
         u: float,
         rng: Generator,
     ) -> float:
-        """α, σ or τ of a normalized random measure given the partition and u."""
+        """α, σ or τ of a normalized random measure given the partition and u.
+
+        Parameters
+        ----------
+        name : {"alpha", "sigma", "tau"}
+        law : (a, b)
+            Of the Gamma or Beta law.
+        measure : (α, σ, τ)
+        sizes : sequence of int
+            Rows of each cluster.
+        u : float
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        float
+
+        >>> ReferenceGibbs().move_measure("alpha", (1.0, 1.0), (1.0, 0.3, 1.0), [3, 2], 1.0, np.random.default_rng(0)) > 0
+        True
+        """
         alpha, sigma, tau = measure
         if name == "alpha":
             return gibbs.update_alpha(len(sizes), u, sigma, tau, law, rng)

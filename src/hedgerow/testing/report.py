@@ -21,12 +21,30 @@ __all__ = ["CheckFailedError", "Finding", "Report"]
 
 
 class CheckFailedError(AssertionError):
-    """A check found something wrong; the message is the report."""
+    """A check found something wrong; the message is the report.
+
+    >>> try:
+    ...     Report("a check", (Finding("mean", 2.0, 1.0, 9.0, 0.0, False),)).raise_if_failed()
+    ... except CheckFailedError as error:
+    ...     print("failed" in str(error).lower())
+    True
+    """
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One comparison: what, found, wanted, how far apart, and the p-value (None for exact comparisons)."""
+    """One comparison: what, found, wanted, how far apart, and the p-value (None for exact comparisons).
+
+    Attributes
+    ----------
+    what : str
+    found, wanted, distance : float
+    p_value : float or None
+    passed : bool
+
+    >>> "mean" in Finding("mean", 1.1, 1.0, 0.5, 0.6, True).line()
+    True
+    """
 
     what: str
     found: float
@@ -36,7 +54,12 @@ class Finding:
     passed: bool
 
     def line(self) -> str:
-        """The finding as one line of text."""
+        """The finding as one line of text.
+
+        Returns
+        -------
+        str
+        """
         mark = "ok  " if self.passed else "FAIL"
         if self.p_value is None:
             return f"{mark} {self.what}: off by {self.distance:.3g}"
@@ -45,7 +68,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a check."""
+    """The outcome of a check.
+
+    Attributes
+    ----------
+    name : str
+    findings : tuple of Finding
+    notes : dict
+        Numbers by name that pass no judgement.
+
+    >>> report = Report("a check", (Finding("mean", 1.1, 1.0, 0.5, 0.6, True),))
+    >>> report.raise_if_failed().passed
+    True
+    """
 
     name: str
     findings: tuple[Finding, ...]
@@ -81,7 +116,12 @@ class Report:
         return self.text
 
     def raise_if_failed(self) -> Self:
-        """Raise `CheckFailedError` with the text unless all passed; returns the report."""
+        """Raise `CheckFailedError` with the text unless all passed; returns the report.
+
+        Returns
+        -------
+        Report
+        """
         if not self.passed:
             raise CheckFailedError(self.text)
         return self

@@ -32,7 +32,21 @@ _BINS = 16
 
 
 class SbcReport(NamedTuple):
-    """The verdict, and the ranks it rests on: for every quantity one of 0 to `draws` a replicate."""
+    """The verdict, and the ranks it rests on: for every quantity one of 0 to `draws` a replicate.
+
+    Attributes
+    ----------
+    report : Report
+    ranks : dict
+        By quantity, (replicates,) each.
+    draws : int
+
+    >>> import hedgerow as hr
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart()).resolve([[0.0], [1.0]])
+    >>> found = sbc(hr.Gibbs(), model, n=4, replicates=20, draws=5, thin=2, warmup=5)
+    >>> found.raise_if_failed().draws
+    5
+    """
 
     report: Report
     ranks: dict[str, Ints]
@@ -49,7 +63,12 @@ class SbcReport(NamedTuple):
         return self.report.text
 
     def raise_if_failed(self) -> SbcReport:
-        """Raise `CheckFailedError` with the text unless all passed; returns the report."""
+        """Raise `CheckFailedError` with the text unless all passed; returns the report.
+
+        Returns
+        -------
+        SbcReport
+        """
         self.report.raise_if_failed()
         return self
 
@@ -82,6 +101,15 @@ def sbc(
     seed : int
     level : float
         Probability of a false alarm of the whole report.
+
+    Returns
+    -------
+    SbcReport
+
+    >>> import hedgerow as hr
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart()).resolve([[0.0], [1.0]])
+    >>> sbc(hr.Gibbs(), model, n=4, replicates=20, draws=5, thin=2, warmup=5).passed
+    True
     """
     require(model.is_resolved, "sbc", "model", model, "be resolved, as there are no data to resolve it with")
     require(model.power == 1, "sbc", "model", model, "have power 1: data of a coarsened model cannot be simulated")

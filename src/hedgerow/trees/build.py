@@ -39,6 +39,8 @@ def bhc(
 
     Parameters
     ----------
+    model : Mixture
+    X : table
     u : float or array-like, optional
         Hold u (one value per group under a `MixedNRM` prior) instead of resampling it between builds. The Dirichlet process
         integrates it out and needs none.
@@ -51,6 +53,14 @@ def bhc(
         Group of every row, for a `MixedNRM` prior.
     seed : int, optional
         Decides u and the hyper-parameters.
+
+    Returns
+    -------
+    Forest
+
+    >>> import hedgerow as hr
+    >>> bhc(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]], seed=0).labels
+    array([0, 0, 1], dtype=int32)
     """
     owner = "bhc"
     require(_is_count(builds), owner, "builds", builds, "be a whole number from 1 up")
@@ -81,6 +91,8 @@ def ibhc(
 
     Parameters
     ----------
+    model : Mixture
+    X : table
     passes : int
         Passes over the rows in random order; u and the sampled hyper-parameters are drawn anew in between. The first pass puts
         rows in and looks at all of them again whenever their number has doubled (drawing anew then too, as long as that makes new
@@ -102,6 +114,14 @@ def ibhc(
     Notes
     -----
     Ctrl-C is heard at any moment. After the first pass it ends the work with a warning, and the best forest so far is returned.
+
+    Returns
+    -------
+    Forest
+
+    >>> import hedgerow as hr
+    >>> ibhc(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]], seed=0).labels
+    array([0, 0, 1], dtype=int32)
     """
     owner = "ibhc"
     require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
@@ -137,6 +157,23 @@ def guide(model: Mixture, X: Any, *, passes: int = 1, times: Any = None, seed: i
 
     It guides the moves of `TreeGuided` (`guide=tree.to_linkage()`), which are exact whatever the tree. `passes`, `times`, `seed` and
     `u` are as for `ibhc`; the last pass is the one that counts.
+
+    Parameters
+    ----------
+    model : Mixture
+    X : table
+    passes : int
+    times : (n,), optional
+    seed : int, optional
+    u : float or array-like, optional
+
+    Returns
+    -------
+    Forest
+
+    >>> import hedgerow as hr
+    >>> guide(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]], seed=0).to_linkage().shape
+    (2, 4)
     """
     owner = "guide"
     require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")

@@ -40,6 +40,34 @@ class Forest:
 
     `log_front` is the log of the prior's factor in front of the product over clusters, so that `log_bound` and `log_joint` are
     on the scale of `Mixture.log_joint`. `values` holds u and the hyper-parameters that the potentials were computed with.
+
+    Attributes
+    ----------
+    left, right, parent, size : (nodes,) int32
+        Children, parent and rows of every node; node i < n is row i.
+    log_phi_h, log_phi_t, log_d : (nodes,)
+        Log potential of the node as one cluster and summed over the partitions that its tree allows, and the log odds
+        against its being one cluster.
+    log_front : float
+    values : mapping
+
+    >>> import tempfile
+    >>> import hedgerow as hr
+    >>> X = [[0.0], [0.1], [9.0]]
+    >>> forest = hr.bhc(hr.Mixture(hr.DP(), hr.GaussianWishart()), X, seed=0)
+    >>> forest.validate()
+    >>> forest.n_clusters, forest.cut(0.5), forest.rows(int(forest.roots[0]))
+    (2, array([0, 0, 1], dtype=int32), array([0, 1], dtype=int32))
+    >>> forest.to_linkage().shape, forest.to_newick(["a", "b", "c"]).count("a"), len(forest.to_networkx())
+    ((2, 4), 1, 4)
+    >>> forest.popularity([2001, 2001, 2002]).mean.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    >>> axes, folder = forest.plot(), Path(tempfile.mkdtemp())
+    >>> forest.report(folder / "forest.html", X).name
+    'forest.html'
+    >>> forest.save(folder / "forest.npz")
+    >>> Forest.load(folder / "forest.npz").labels
+    array([0, 0, 1], dtype=int32)
     """
 
     left: IntArray
@@ -104,6 +132,14 @@ class Forest:
         """Labels after cutting every node whose probability of being one cluster is below `level`.
 
         0.5 leaves the roots as they are; a higher level cuts finer. A node stays whole only if all nodes above it in its tree were cut.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+
+        Returns
+        -------
+        (n,) int32
         """
         good = isinstance(level, (int, float)) and 0 <= level <= 1
         require(good, "Forest.cut", "level", level, "lie in [0, 1]")
@@ -119,7 +155,16 @@ class Forest:
         return self._labels_below(np.array(tops, np.int32))
 
     def rows(self, node: int) -> IntArray:
-        """The rows below a node."""
+        """The rows below a node.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        (size[node],) int32
+        """
         require(0 <= node < len(self.left), "Forest.rows", "node", node, f"be a node, 0 to {len(self.left) - 1}")
         found, stack = [], [int(node)]
         while stack:
@@ -140,25 +185,67 @@ class Forest:
         """The share of every cluster of `cut(level)` among the rows of each time, and when it lives; one time per row.
 
         A forest is one partition, so there is no uncertainty: `low` and `high` are `mean`. `Posterior.popularity` has it.
+
+        Parameters
+        ----------
+        times : (n,)
+        level : float in (0, 1)
+
+        Returns
+        -------
+        Popularity
         """
         levels, codes = read_levels(times, self.n, "Forest.popularity")
         labels = self.cut(level)
         return popularity(labels[None], labels, codes, levels.names, 1.0)
 
     def to_linkage(self) -> FloatArray:
-        """A SciPy linkage matrix (n - 1, 4), roots joined at the top; heights never fall towards the root."""
+        """A SciPy linkage matrix (n - 1, 4), roots joined at the top; heights never fall towards the root.
+
+        Returns
+        -------
+        (n - 1, 4)
+        """
         return exchange.to_linkage(self)
 
     def to_newick(self, names: Sequence[str] | None = None) -> str:
-        """The trees in Newick form, one per line, branch lengths from the heights of `to_linkage`."""
+        """The trees in Newick form, one per line, branch lengths from the heights of `to_linkage`.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the rows.
+
+        Returns
+        -------
+        str
+        """
         return exchange.to_newick(self, names)
 
     def to_networkx(self) -> Any:
-        """A `networkx.DiGraph` from parents to children (needs networkx)."""
+        """A `networkx.DiGraph` from parents to children (needs networkx).
+
+        Returns
+        -------
+        networkx.DiGraph
+        """
         return exchange.to_networkx(self)
 
     def plot(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
-        """Draw the trees, branches coloured by their probability of being one cluster; returns the axes."""
+        """Draw the trees, branches coloured by their probability of being one cluster; returns the axes.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the rows.
+        max_leaves : int
+            Leaves and closed branches drawn at most.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
         return draw_dendrogram(self.left, self.right, self.roots, self.size, self.log_d, names=names, max_leaves=max_leaves, ax=ax)
 
     def report(
@@ -174,18 +261,43 @@ class Forest:
 
         X is what the forest was built on, as numbers or sparse counts; `names` are those of its columns, `rows` those of
         its rows.
+
+        Parameters
+        ----------
+        path : path
+        X : table, optional
+        title : str
+        names, rows : sequences of str, optional
+
+        Returns
+        -------
+        pathlib.Path
         """
         return write_report(path, reporting.payload_of(self, X, title=title, names=names, rows=rows))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest to one file, whole or not at all."""
+        """Write the forest to one file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        """
         arrays = {name: getattr(self, name) for name in (*_INTS, *_FLOATS)}
         values = {name: np.asarray(value, float).tolist() for name, value in self.values.items()}
         write_container(path, _KIND, 1, {"log_front": self.log_front, "values": values}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Forest:
-        """A forest from a file that `save` wrote."""
+        """A forest from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Forest
+        """
         stored = read_container(path, _KIND, (1,))
         try:
             arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}

@@ -18,14 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
-from hedgerow.priors import Prior
-from hedgerow.priors.base import Grouping
 from hedgerow.trees import files
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.rows import RowStore
+from hedgerow.trees.stream_times import StreamTimes
 
 __all__ = ["Event", "TreeStream"]
 
@@ -44,6 +42,15 @@ class Event(NamedTuple):
     `born`: a new row founded `cluster`. `split`: `size` rows left cluster `other` and are now `cluster`, a new one or one that was
     there. `joined`: `cluster` became part of `other`. `died`: `cluster` is no more. `at` counts the rows seen by then; `other` is -1
     where there is none.
+
+    Attributes
+    ----------
+    at : int
+    kind : {"born", "split", "joined", "died"}
+    cluster, other, size : int
+
+    >>> Event(at=1, kind="born", cluster=0, other=-1, size=1).kind
+    'born'
     """
 
     at: int
@@ -93,6 +100,13 @@ class TreeStream:
     ...     ids = stream.add(rng.normal(0, 0.1, (50, 2)) + rng.integers(0, 2, (50, 1)) * 4)
     >>> stream.n_clusters, stream.n_seen
     (2, 150)
+    >>> stream.events_since(0)[0].kind, stream.predict_log_weights([[0.0, 0.0]]).shape, len(stream.to_forest())
+    ('born', (1, 3), 2)
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/stream.npz"
+    >>> stream.save(path, note={"line": 150})
+    >>> TreeStream.load(path).note
+    {'line': 150}
     """
 
     def __init__(
@@ -122,7 +136,7 @@ class TreeStream:
         self._lock = threading.RLock()
         self._core: _core.TreeStream | None = None
         self._rows = RowStore()
-        self._times = _Times()
+        self._times = StreamTimes()
         self.note: dict[str, Any] = {}
 
     # ---- rows in
@@ -132,6 +146,15 @@ class TreeStream:
         """Put a batch of rows in; returns the ids of their clusters.
 
         A batch that is refused leaves the stream as it was.
+
+        Parameters
+        ----------
+        X : table
+        times : (rows,), optional
+
+        Returns
+        -------
+        (rows,) int32
         """
         model = self._model.resolve(X)
         data = model.likelihood.check(X)
@@ -224,7 +247,16 @@ class TreeStream:
 
     @_alone
     def events_since(self, first: int) -> list[Event]:
-        """The events from number `first` on; `n_events` before a batch gives those of the batch after it."""
+        """The events from number `first` on; `n_events` before a batch gives those of the batch after it.
+
+        Parameters
+        ----------
+        first : int
+
+        Returns
+        -------
+        list of Event
+        """
         require(_is_whole(first) and first >= 0, "TreeStream", "first", first, "be a whole number from 0 up")
         if self._core is None:
             return []
@@ -251,6 +283,15 @@ class TreeStream:
 
         The exponentials of a row sum to its predictive density under the likelihood itself, whatever the model's power.
         With a `MixedNRM` prior, times must be among those seen.
+
+        Parameters
+        ----------
+        X : table
+        times : (rows,), optional
+
+        Returns
+        -------
+        (rows, K + 1)
         """
         core = self._started()
         likelihood = self._model.likelihood
@@ -262,7 +303,12 @@ class TreeStream:
 
     @_alone
     def to_forest(self) -> tuple[Forest, npt.NDArray[np.int64]]:
-        """The forest, and the row that each of its leaves stands for: its number in the stream, or -1 for a summary leaf."""
+        """The forest, and the row that each of its leaves stands for: its number in the stream, or -1 for a summary leaf.
+
+        Returns
+        -------
+        Forest and (leaves,) int64
+        """
         core = self._started()
         arrays = core.arrays()
         points = arrays.pop("points")
@@ -274,13 +320,27 @@ class TreeStream:
         """Write the stream to one file, whole or not at all; a loaded one goes on exactly as this one does.
 
         `note` is plain JSON of the caller's own, such as how far it had read; `load` gives it back as the attribute `note`.
+
+        Parameters
+        ----------
+        path : path
+        note : mapping, optional
         """
         self.note = dict(self.note if note is None else note)
         files.save_stream(path, self.__getstate__(), extra=self.note)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TreeStream:
-        """A stream from a file that `save` wrote."""
+        """A stream from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        TreeStream
+        """
         stream = cls.__new__(cls)
         stream.note, _ = files.load_stream(path, stream.__setstate__)
         return stream
@@ -304,7 +364,7 @@ class TreeStream:
         """Rebuild the stream; the core checks that the parts fit."""
         self._lock = threading.RLock()
         self._model, self._options, self._seed = state["model"], (*state["options"], 1)[:4], state["seed"]
-        self._times = _Times(*state["times"])
+        self._times = StreamTimes(*state["times"])
         self._times.check(self._model.prior)
         self._rows = RowStore()
         self.note = state.get("note", {})
@@ -324,63 +384,6 @@ class TreeStream:
 
     def __repr__(self) -> str:
         return f"TreeStream({self.n_seen} rows in {self.n_clusters} clusters)"
-
-
-class _Times:
-    """The groups met so far, in order of appearance, with their rows of the mixing matrix."""
-
-    def __init__(self, names: npt.NDArray[Any] | None = None, q: FloatArray | None = None) -> None:
-        self.names, self.q = names, q
-
-    def check(self, prior: Prior) -> None:
-        """Refuse times that this prior cannot have met: the core trusts their mixing matrix."""
-        if self.names is None and self.q is None:
-            return
-        good = prior.grouped and self.names is not None and self.q is not None and self.names.ndim in (1, 2)
-        require(good, "TreeStream", "times", self.names, "be those of a prior with groups")
-        _, grouping = _Times().read(prior, self.names, len(self.names))  # type: ignore[arg-type]
-        same = grouping is not None and np.array_equal(grouping.codes, np.arange(len(grouping.codes)))
-        same = same and grouping is not None and np.array_equal(grouping.q, self.q)  # type: ignore[arg-type]
-        require(same, "TreeStream", "times", self.names, "be distinct, and mixed as the prior says")
-
-    def grouping(self, codes: IntArray) -> Grouping | None:
-        """Rows in these groups; None under a prior without groups."""
-        if self.names is None or self.q is None:
-            return None
-        levels, _ = read_levels(self.names, None, "TreeStream")
-        return Grouping(codes, levels, self.q)
-
-    def read(self, prior: Prior, times: Any, n: int) -> tuple[_Times, Grouping | None]:
-        """The groups of a batch, and the times with what is new in it; the same object when nothing is."""
-        owner = "TreeStream"
-        if not prior.grouped:
-            prior.group(times, n, owner)
-            return self, None
-        if times is None:
-            raise ParameterError(f"{owner}(times=None): times must be given, one per row of X: the prior is a {type(prior).__name__}.")
-        levels, codes = read_levels(times, n, owner)
-        names = levels.names
-        known = [] if self.names is None else [_key(name) for name in self.names]
-        fresh = [i for i, name in enumerate(names) if _key(name) not in set(known)]
-        after = self
-        if fresh:
-            together = names[fresh] if self.names is None else np.concatenate([self.names, names[fresh]])
-            whole = prior.group(together, None, owner)
-            assert whole is not None
-            q = np.ascontiguousarray(whole.q[whole.codes])  # rows in order of appearance
-            if self.q is not None:
-                same = q.shape[1] == self.q.shape[1] and np.array_equal(q[: len(self.q)], self.q)
-                wanted = "leave the groups before it where they are: give MixedNRM a basis of its own, and labels or dates in order"
-                require(same, owner, "times", times, wanted)
-            after = _Times(together, q)
-        assert after.names is not None
-        number = {_key(name): i for i, name in enumerate(after.names)}
-        stable = np.array([number[_key(name)] for name in names], np.int32)
-        return after, after.grouping(np.ascontiguousarray(stable[codes]))
-
-
-def _key(name: Any) -> Any:
-    return tuple(name.tolist()) if np.ndim(name) else name.item()
 
 
 def _is_whole(value: object) -> bool:

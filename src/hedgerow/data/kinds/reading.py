@@ -33,7 +33,26 @@ Lost = dict[str, tuple[int, str]]
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What one column was taken for."""
+    """What one column was taken for.
+
+    Attributes
+    ----------
+    name : str or int
+    kind : str
+        number, count, category, boolean, time, cycle, text, id or drop.
+    why : str
+        The reason, in words.
+    how : mapping
+        What reading new rows needs to know.
+    given : bool
+        Whether the kind was said and not guessed.
+    plain : bool
+        Whether entries are used as they are.
+
+    >>> kind = understand([["1.5"], ["2.5"]]).columns[0]
+    >>> kind.kind, kind.given
+    ('number', False)
+    """
 
     name: str | int
     kind: str
@@ -60,7 +79,19 @@ class ColumnKind:
 
 @dataclass(frozen=True, repr=False)
 class Reading:
-    """The kinds of all columns; print it to read them with their reasons."""
+    """The kinds of all columns; print it to read them with their reasons.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnKind
+
+    >>> rows = [["1.5", "yes"], ["2.5", "no"], ["?", "no"]]
+    >>> reading = Reading.from_json(understand(rows).to_json())
+    >>> [column.kind for column in reading.columns]
+    ['number', 'boolean']
+    >>> reading.table(rows).shape, sorted(reading.read(rows)[1])
+    ((3, 2), [])
+    """
 
     columns: tuple[ColumnKind, ...]
 
@@ -81,6 +112,14 @@ class Reading:
         """Rows as columns of their kinds; entries that could not be read are gaps, and a warning counts them.
 
         X is the table that was understood, or one of new rows with the same columns, in any order if they have names.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        Frame
         """
         frame, lost = self.read(X)
         if lost:
@@ -88,7 +127,16 @@ class Reading:
         return frame
 
     def read(self, X: Any) -> tuple[Frame, Lost]:
-        """The same table, and of every column how many entries could not be read, with some of them."""
+        """The same table, and of every column how many entries could not be read, with some of them.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        Frame, and a dict from columns to how many entries were lost and which
+        """
         found, names = raw_columns(X, OWNER)
         where = self._places(names, len(found))
         out: list[tuple[str, Series]] = []
@@ -118,12 +166,26 @@ class Reading:
         return [names.index(str(c.name)) if c.name in names else 0 for c in self.columns]
 
     def to_json(self) -> str:
-        """As text, for files."""
+        """As text, for files.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps([[c.name, c.kind, c.why, dict(c.how), c.given] for c in self.columns])
 
     @classmethod
     def from_json(cls, text: str) -> Reading:
-        """What `to_json` wrote; ParameterError for anything else."""
+        """What `to_json` wrote; ParameterError for anything else.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Reading
+        """
         try:
             rows = json.loads(text)
             if not isinstance(rows, list) or not rows:

@@ -87,7 +87,7 @@ function spread(mean, sd) {
   const size = Math.max(Math.abs(mean), sd);
   const offset = sd * 1e3 < Math.abs(mean) && size < 1e15; // far from zero for its spread: the digits before it say nothing
   if (size < 1e-3 || (size >= 1e6 && !offset)) return `${short(mean)} ± ${short(sd)}`;
-  const decimals = Math.min(Math.max(1 - Math.floor(Math.log10(sd)), 0), 6);
+  const decimals = Math.min(Math.max(1 - Math.floor(Math.log10(+sd.toPrecision(2))), 0), 6);
   return `${mean.toFixed(decimals).replace(/^-(?=0(\.0*)?$)/, "")} ± ${sd.toFixed(decimals)}`.replace("-", "−");
 }
 
