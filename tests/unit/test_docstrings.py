@@ -68,7 +68,7 @@ def shown(cls: type, name: str) -> bool:
     """Whether an example of the method, or of a class that has it, calls it."""
     docs = [doc for base in cls.__mro__ if base.__module__.startswith("hedgerow") for doc in (vars(base).get("__doc__") or "",)]
     own = [inspect.getdoc(vars(base)[name]) or "" for base in cls.__mro__ if name in vars(base)]
-    called = rf"^\s*(?:>>>|\.\.\.) .*\.{name}\("
+    called = rf"^\s*(?:>>>|\.\.\.) .*\.{name}\b"
     return any(">>> " in doc for doc in own) or any(re.search(called, doc, re.MULTILINE) for doc in docs)
 
 

@@ -50,13 +50,8 @@ class PythonKernel(Protocol):
     """What a kernel written in Python must offer to be examined.
 
     >>> from hedgerow.testing import ReferenceGibbs
-    >>> isinstance(ReferenceGibbs(), PythonKernel)
-    True
-    >>> import hedgerow as hr
-    >>> X = np.array([[0.0], [0.1], [9.0]])
-    >>> model, start = hr.Mixture(hr.DP(), hr.GaussianWishart()).resolve(X), np.zeros(3, dtype=np.int32)
-    >>> ReferenceGibbs().run(model, X, start, 1.0, 4, np.random.default_rng(0), values={"alpha": 1.0}, update_u=False).labels.shape
-    (4, 3)
+    >>> isinstance(ReferenceGibbs(), PythonKernel), callable(ReferenceGibbs().run)
+    (True, True)
     """
 
     def run(

@@ -12,13 +12,13 @@ from scipy.special import expit
 from hedgerow.priors import Law, Prior
 from hedgerow.reference import gibbs
 from hedgerow.reference import prior as law_of
-from hedgerow.testing.driving import KernelDraws, Labels, PythonKernel
+from hedgerow.testing.driving import KernelDraws, Labels
 from hedgerow.testing.partitions import subset_log_marginals
 
 __all__ = ["ReferenceGibbs"]
 
 
-class ReferenceGibbs(PythonKernel):
+class ReferenceGibbs:
     """One sweep, then u, then the sampled hyper-parameters (`hedgerow.reference.gibbs`); a few rows only.
 
     The methods are the places where a planted error fits: `log_marginal`, `weights`, `move_u`, `move_values`.
@@ -44,7 +44,24 @@ class ReferenceGibbs(PythonKernel):
         values: Mapping[str, float],
         update_u: bool,
     ) -> KernelDraws:
-        """See `PythonKernel`."""
+        """The steps of a chain.
+
+        Parameters
+        ----------
+        model, X, labels, u, iterations, rng, values, update_u :
+            As for `PythonKernel.run`.
+
+        Returns
+        -------
+        KernelDraws
+
+        >>> import hedgerow as hr
+        >>> X = np.array([[0.0], [0.1], [9.0]])
+        >>> model, start = hr.Mixture(hr.DP(), hr.GaussianWishart()).resolve(X), np.zeros(3, dtype=np.int32)
+        >>> rng = np.random.default_rng(0)
+        >>> ReferenceGibbs().run(model, X, start, 1.0, 4, rng, values={"alpha": 1.0}, update_u=False).labels.shape
+        (4, 3)
+        """
         prior, n, state = model.prior, len(labels), dict(values)
         table = subset_log_marginals(model, X).tolist()
         bits = [1 << i for i in range(n)]
