@@ -65,10 +65,10 @@ def told(cls: type, name: str) -> list[str]:
 
 
 def shown(cls: type, name: str) -> bool:
-    """Whether an example of the method, or of a class that has it, calls it."""
+    """Whether an example of the method, or of a class that has it, calls or overrides it."""
     docs = [doc for base in cls.__mro__ if base.__module__.startswith("hedgerow") for doc in (vars(base).get("__doc__") or "",)]
     own = [inspect.getdoc(vars(base)[name]) or "" for base in cls.__mro__ if name in vars(base)]
-    called = rf"^\s*(?:>>>|\.\.\.) .*\.{name}\b"
+    called = rf"^\s*(?:>>>|\.\.\.) .*(?:\.|def ){name}\b"
     return any(">>> " in doc for doc in own) or any(re.search(called, doc, re.MULTILINE) for doc in docs)
 
 
