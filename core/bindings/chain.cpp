@@ -223,31 +223,50 @@ class PyChain {
   std::unique_ptr<Chain> chain_;
 };
 
-static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
-                                      In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
-                                      std::optional<In<std::int32_t, 1>> groups, std::optional<In<std::int32_t, 1>> new_groups) {
+// One draw as a state: labels of the first rows of the likelihood, u and hyper-parameters.
+static std::unique_ptr<State> state_of(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
+                                       In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
+                                       std::optional<In<std::int32_t, 1>> groups) {
   std::vector<int> start = to_vector(labels);
   if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows())
     throw std::invalid_argument("labels must have n_old entries");
   check_labels(start, n_old);
   std::vector<int> sizes(prior.groups, 0);
   std::vector<int> old_groups = check_groups(groups, n_old, prior.groups);
-  std::vector<int> fresh_groups = new_groups ? check_groups(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
   if (old_groups.empty()) sizes[0] = n_old;
   for (int t : old_groups) ++sizes[t];
   Measure measure(prior, sizes);
   if (static_cast<int>(log_u.shape(0)) != measure.groups() || static_cast<int>(alpha.shape(0)) != measure.bases())
     throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
-  if (new_groups.has_value() != groups.has_value()) throw std::invalid_argument("old and new rows must both have groups, or neither");
   measure.set(log_u.data(), alpha.data(), sigma, tau, theta);
-  State draw(likelihood, prior, std::move(old_groups), Rng(0));
-  draw.measure = measure;
-  draw.partition.assign(start);
+  auto draw = std::make_unique<State>(likelihood, prior, std::move(old_groups), Rng(0));
+  draw->measure = measure;
+  draw->partition.assign(start);
+  return draw;
+}
+
+static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
+                                      In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
+                                      std::optional<In<std::int32_t, 1>> groups, std::optional<In<std::int32_t, 1>> new_groups) {
+  if (new_groups.has_value() != groups.has_value()) throw std::invalid_argument("old and new rows must both have groups, or neither");
+  const std::unique_ptr<State> draw = state_of(likelihood, n_old, labels, prior, log_u, alpha, sigma, tau, theta, groups);
+  std::vector<int> fresh_groups = new_groups ? check_groups(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
   double* out;
   auto result = make_array<double>(
-      {static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw.partition.clusters() + 1)}, &out);
+      {static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw->partition.clusters() + 1)}, &out);
   nb::gil_scoped_release release;
-  predictive(draw, n_old, fresh_groups, out);
+  predictive(*draw, n_old, fresh_groups, out);
+  return result;
+}
+
+static Out<double> left_out_density(const Likelihood& likelihood, In<std::int32_t, 1> labels, const Prior& prior, In<double, 1> log_u,
+                                    In<double, 1> alpha, double sigma, double tau, double theta,
+                                    std::optional<In<std::int32_t, 1>> groups) {
+  const std::unique_ptr<State> draw = state_of(likelihood, likelihood.rows(), labels, prior, log_u, alpha, sigma, tau, theta, groups);
+  double* out;
+  auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows())}, &out);
+  nb::gil_scoped_release release;
+  left_out(*draw, out);
   return result;
 }
 
@@ -415,6 +434,9 @@ void bind_chain(nb::module_& m) {
   m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"),
         nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(),
         nb::arg("new_groups") = nb::none(), "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
+  m.def("left_out", &left_out_density, nb::arg("likelihood"), nb::arg("labels"), nb::arg("prior"), nb::arg("log_u"), nb::arg("alpha"),
+        nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(),
+        "Log density of every row given the others and their partition, (n).");
 }
 
 }  // namespace hedgerow::bindings

@@ -72,15 +72,15 @@ void bind_estimate(nb::module_& m) {
       .def(
           "__init__",
           [](PartitionSearch* self, In<std::int32_t, 2> draws, In<std::int64_t, 1> copies, In<double, 1> weights,
-             const std::string& loss) {
+             const std::string& loss, double joining) {
             check_shapes(draws, copies);
             if (weights.shape(0) != draws.shape(0)) throw std::invalid_argument("weights must have one entry for each draw");
             const PartitionLoss kind = loss_of(loss);
             nb::gil_scoped_release release;
             new (self) PartitionSearch(draws.data(), static_cast<int>(draws.shape(0)), static_cast<int>(draws.shape(1)), copies.data(),
-                                       weights.data(), kind);
+                                       weights.data(), kind, joining);
           },
-          nb::arg("draws"), nb::arg("copies"), nb::arg("weights"), nb::arg("loss"))
+          nb::arg("draws"), nb::arg("copies"), nb::arg("weights"), nb::arg("loss"), nb::arg("joining") = 1.0)
       .def(
           "copy",
           [](const PartitionSearch& s) {
@@ -114,6 +114,15 @@ void bind_estimate(nb::module_& m) {
           },
           nb::arg("seed"), nb::arg("stream"), nb::arg("max_sweeps") = 100, nb::arg("zealous") = 10,
           "Sweep until no move helps, then rebuild whole clusters while that helps.")
+      .def("limit", &PartitionSearch::limit, nb::arg("least"), nb::arg("most"), "Keep the number of clusters between the two.")
+      .def(
+          "join_down",
+          [](PartitionSearch& s, int most) {
+            nb::gil_scoped_release release;
+            s.join_down(most);
+          },
+          nb::arg("most"), "Join the two clusters that cost least until there are so many.")
+      .def_prop_ro("clusters", &PartitionSearch::clusters, "Clusters of where the search stands.")
       .def_prop_ro(
           "labels", [](const PartitionSearch& s) { return to_array(s.labels()); }, nb::rv_policy::move, "Where the search stands.");
 }

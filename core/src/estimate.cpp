@@ -20,10 +20,11 @@ double pairs(double count) { return 0.5 * count * (count - 1.0); }
 }  // namespace
 
 PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies,
-                                 const double* weights, PartitionLoss loss)
+                                 const double* weights, PartitionLoss loss, double joining)
     : n_draws_(n_draws),
       n_points_(n_points),
       loss_(loss),
+      joining_(joining),
       copies_(copies, copies + n_points),
       weights_(weights, weights + n_draws),
       labels_(n_points, -1) {
@@ -32,6 +33,7 @@ PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_p
     n_rows_ += m;
     pairs_within_ += pairs(static_cast<double>(m));
   }
+  if (!(joining > 0.0 && joining < 2.0)) throw std::invalid_argument("joining must lie between 0 and 2");
   if (n_rows_ > INT32_MAX) throw std::invalid_argument("copies must add up to fewer than 2^31 rows");
   f_.resize(n_rows_ + 1, 0.0);
   for (std::int64_t x = 1; x <= n_rows_; ++x) {
@@ -41,6 +43,7 @@ PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_p
   all_pairs_ = std::max(1.0, pairs(static_cast<double>(n_rows_)));
   draw_pairs_.assign(n_draws, 0.0);
   auto cells = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(n_draws) * n_points);
+  auto cell_weights = std::make_shared<std::vector<double>>(1, 0.0);
   for (int d = 0; d < n_draws; ++d) {
     const std::int32_t* draw = draws + static_cast<std::size_t>(d) * n_points;
     const int clusters = clusters_of(draw, n_points);
@@ -52,11 +55,14 @@ PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_p
     }
     for (int l = 0; l < clusters; ++l) {
       draw_pairs_[d] += pairs(static_cast<double>(size[l]));
-      if (met[l] > 1) number[l] = static_cast<int>(n_cells_++);  // of a point alone, nothing is ever shared
+      if (met[l] < 2) continue;  // of a point alone, nothing is ever shared
+      number[l] = static_cast<int>(n_cells_++);
+      cell_weights->push_back(weights_[d]);
     }
     for (int i = 0; i < n_points; ++i) (*cells)[static_cast<std::size_t>(i) * n_draws + d] = number[draw[i]];
   }
   cells_ = std::move(cells);
+  cell_weights_ = std::move(cell_weights);
   table_.resize(n_cells_);
   clear();
 }
@@ -66,6 +72,7 @@ void PartitionSearch::clear() {
   std::fill(labels_.begin(), labels_.end(), -1);
   sizes_.assign(1, 0);
   score_.assign(1, 0.0);
+  occupied_ = 0;
   joint_pairs_.assign(n_draws_, pairs_within_);
   own_pairs_ = pairs_within_;
   ++version_;
@@ -97,6 +104,7 @@ void PartitionSearch::shift(int point, int column, int sign) {
   const std::int64_t m = copies_[point];
   const std::int32_t* cell = cells(point);
   if (sign < 0) sizes_[column] -= m;
+  if (sizes_[column] == 0) occupied_ += sign;
   const double fm = f_[m];
   double shared = 0.0;
   for (int d = 0; d < n_draws_; ++d) {
@@ -118,7 +126,7 @@ void PartitionSearch::shift(int point, int column, int sign) {
       entry.gain = weights_[d] * g(f_[std::min(now + 1, n_rows_)], f_[now], f_[1]);
     }
   }
-  change_ += sign * (g(f_[sizes_[column] + m], f_[sizes_[column]], fm) - 2.0 * shared);
+  change_ += sign * (joining_ * g(f_[sizes_[column] + m], f_[sizes_[column]], fm) - 2.0 * shared);
   own_pairs_ += sign * static_cast<double>(m) * static_cast<double>(sizes_[column]);
   if (sign > 0) sizes_[column] += m;
   labels_[point] = sign > 0 ? column : -1;
@@ -155,10 +163,10 @@ void PartitionSearch::met_separable(int point) {
   }
   for (std::size_t k = 0; k < sizes_.size(); ++k) {
     const std::int64_t size = sizes_[k];
-    score[k] = static_cast<int>(k) == own ? 0.0 : g(f_[size + m], f_[size], fm) - 2.0 * score[k];
+    score[k] = static_cast<int>(k) == own ? 0.0 : joining_ * g(f_[size + m], f_[size], fm) - 2.0 * score[k];
   }
   own_score_ = 0.0;
-  if (own >= 0) score[own] = own_score_ = g(f_[sizes_[own]], f_[sizes_[own] - m], fm) - 2.0 * at_home;
+  if (own >= 0) score[own] = own_score_ = joining_ * g(f_[sizes_[own]], f_[sizes_[own] - m], fm) - 2.0 * at_home;
 }
 
 // For a point of m rows in column `own`: weight over room of every draw in one column, and the loss there without its joint
@@ -229,6 +237,13 @@ void PartitionSearch::met_omari(int point, int open) {
   own_score_ = own >= 0 ? score_[own] : 0.0;
 }
 
+// Whether a point may go from `own`, where it is alone or not, to another column.
+bool PartitionSearch::allowed(int column, int own, bool alone) const {
+  if (column == own) return false;
+  if (sizes_[column] == 0) return alone || occupied_ < most_;
+  return !alone || occupied_ > least_;
+}
+
 PartitionSearch::Choice PartitionSearch::best(int point) {
   const int open = free_column();
   if (loss_ == PartitionLoss::omari)
@@ -236,13 +251,15 @@ PartitionSearch::Choice PartitionSearch::best(int point) {
   else
     met_separable(point);
   if (labels_[point] < 0) own_score_ = score_[open];
-  const int own = labels_[point] < 0 ? open : labels_[point];
-  int to = own;
+  const bool out = labels_[point] < 0;
+  const int own = out ? open : labels_[point];
+  const bool alone = !out && sizes_[own] == copies_[point];
+  int to = out && occupied_ >= most_ ? -1 : own;          // what may open no cluster has no place yet
   double next = std::numeric_limits<double>::infinity();  // of the others than `own`
   for (std::size_t k = 0; k < sizes_.size(); ++k) {
-    if (static_cast<int>(k) == own) continue;
+    if (!allowed(static_cast<int>(k), own, alone)) continue;
     next = std::min(next, score_[k]);
-    if (score_[k] < score_[to]) to = static_cast<int>(k);
+    if (to < 0 || score_[k] < score_[to]) to = static_cast<int>(k);
   }
   return {to, own_score_ - score_[to], next - own_score_};
 }
@@ -349,7 +366,7 @@ bool PartitionSearch::rebuild(int column, Rng& rng) {
   place_all(members);
   const bool omari = loss_ == PartitionLoss::omari;
   const double fallen = omari ? before - one_minus_rand() : -change_;
-  if (fallen > (omari ? kRoundingOmari : kRounding * std::max(f_[size], 1.0))) return true;
+  if (occupied_ >= least_ && fallen > (omari ? kRoundingOmari : kRounding * std::max(f_[size], 1.0))) return true;
   for (int i : members) take_out(i);
   for (int i : members) place(i, column);  // empty again, since no other point moved
   return false;

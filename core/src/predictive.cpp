@@ -1,7 +1,9 @@
 // Predictive densities of new rows under one draw.
 #include "hedgerow/predictive.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
@@ -41,6 +43,28 @@ void predictive(State& state, int n_old, const std::vector<int>& new_groups, dou
     const double front = measure.log_u(t) - measure.log_unit(t) - std::log(measure.group_sizes()[t]);
     for (int c = 0; c < k; ++c) o[c] = row_out[c] + prior[c] + front;
     o[k] = measure.log_new(t) + front + likelihood.log_single()[row];
+  }
+}
+
+void left_out(State& state, double* out) {
+  Partition& partition = state.partition;
+  const Likelihood& likelihood = partition.likelihood();
+  const int k = partition.clusters(), n = partition.rows();
+  AlignedVector<double> density(padded(k + 1)), prior(padded(k + 1));
+  JoinWeights weights;
+  weights.reset(state.measure, partition);
+  for (int i = 0; i < n; ++i) {
+    const int own = partition.label(i), t = partition.group(i);
+    partition.statistics().log_predictive_front(i, k, density.data());
+    density[own] = partition.statistics().log_predictive_without(i, own);
+    density[k] = likelihood.log_single()[i];
+    std::fill(prior.begin(), prior.end(), 0.0);
+    weights.add_to(t, prior.data());
+    prior[own] = partition.size(own) > 1 ? weights.own(i) : -std::numeric_limits<double>::infinity();
+    prior[k] = state.measure.log_new(t);
+    const double all = log_sum(prior.data(), k + 1);
+    for (int c = 0; c <= k; ++c) prior[c] += density[c];
+    out[i] = log_sum(prior.data(), k + 1) - all;
   }
 }
 

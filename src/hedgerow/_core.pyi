@@ -138,6 +138,9 @@ def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32],
     log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).
     """
 
+def left_out(likelihood: Likelihood, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None) -> NDArray[numpy.float64]:
+    """Log density of every row given the others and their partition, (n)."""
+
 class TreeBuilder:
     """
     Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.
@@ -395,7 +398,7 @@ class JointSums:
 class PartitionSearch:
     """Greedy search for the partition of least expected loss over draws."""
 
-    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], loss: str) -> None: ...
+    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], loss: str, joining: float = 1.0) -> None: ...
 
     def copy(self) -> PartitionSearch:
         """
@@ -412,6 +415,16 @@ class PartitionSearch:
         """
         Sweep until no move helps, then rebuild whole clusters while that helps.
         """
+
+    def limit(self, least: int, most: int) -> None:
+        """Keep the number of clusters between the two."""
+
+    def join_down(self, most: int) -> None:
+        """Join the two clusters that cost least until there are so many."""
+
+    @property
+    def clusters(self) -> int:
+        """Clusters of where the search stands."""
 
     @property
     def labels(self) -> NDArray[numpy.int32]:

@@ -235,7 +235,7 @@ def test_predict_finds_columns_by_name(folder, tmp_path, capsys):
     code, out, _ = run(capsys, "predict", folder / "run", tmp_path / "new.csv")
     assert code == 0
     told = list(csv.DictReader(out.splitlines()))
-    assert [line["cluster"] for line in told] == ["0"] * 5  # setosa
+    assert [line["cluster"] for line in told] == ["1"] * 5  # setosa, the smaller of two
     assert all(0 < float(line["probability"]) <= 1 for line in told)
     code, out, _ = run(capsys, "predict", folder / "run", tmp_path / "new.csv", "--proba", "--out", tmp_path / "p.csv")
     assert code == 0

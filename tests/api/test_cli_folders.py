@@ -187,7 +187,7 @@ def test_labels_with_the_columns_of_the_data(tmp_path, capsys):
         assert not command or run(capsys, *command)[0] == 0
         with open(tmp_path / "run" / "labels.csv", newline="") as file:
             told = list(csv.DictReader(file))
-        assert list(told[0]) == ["row", "cluster", "probability", "height", "data.cluster", "smoker"]
+        assert list(told[0]) == ["row", "cluster", "probability", "outlier", "height", "data.cluster", "smoker"]
         assert [float(line["height"]) for line in told] == [float(line.split(",")[0]) for line in lines]
         assert [line["data.cluster"] for line in told] == [line.split(",")[1] for line in lines]
         table = pyarrow.parquet.read_table(tmp_path / "run" / "labels.parquet").to_pydict()

@@ -180,7 +180,7 @@ def test_estimate_is_the_optimum_among_all_partitions_of_8(loss: str, seed: int)
     every = all_partitions(8)
     assert len(every) == 4140
     best = distance(every, stack, loss).mean(axis=1).min()  # type: ignore[arg-type]
-    found = point_estimate(stack, loss)  # type: ignore[arg-type]
+    found = point_estimate(stack, loss, within=None)  # type: ignore[arg-type]
     assert found.expected_loss == pytest.approx(best, abs=1e-9)
     assert found.expected_loss == pytest.approx(float(np.mean(distance(found.labels, stack, loss))))  # type: ignore[arg-type]
     assert found.n_clusters == found.labels.max() + 1
@@ -190,18 +190,18 @@ def test_estimate_is_the_optimum_among_all_partitions_of_8(loss: str, seed: int)
 def test_estimate_beats_every_draw_and_finds_the_planted_partition(loss: str) -> None:
     rng = np.random.default_rng(2)
     stack = noisy_draws(rng, 150, 600, 9, 0.15)
-    found = point_estimate(stack, loss, restarts=2)  # type: ignore[arg-type]
+    found = point_estimate(stack, loss, within=None, restarts=2)  # type: ignore[arg-type]
     assert found.expected_loss < distance(stack, stack, loss).mean(axis=1).min()  # type: ignore[arg-type]
     planted = np.array([np.bincount(column).argmax() for column in stack.T])
     assert ari(found.labels, planted) > 0.99
-    assert point_estimate(stack, loss, restarts=2).expected_loss == found.expected_loss  # type: ignore[arg-type]
+    assert point_estimate(stack, loss, within=None, restarts=2).expected_loss == found.expected_loss  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_single_move_improves_the_estimate(loss: str) -> None:
     rng = np.random.default_rng(3)
     stack = noisy_draws(rng, 40, 40, 5, 0.5)
-    found = point_estimate(stack, loss, restarts=2)  # type: ignore[arg-type]
+    found = point_estimate(stack, loss, within=None, restarts=2)  # type: ignore[arg-type]
     for i, k in itertools.product(range(40), range(found.n_clusters + 1)):
         moved = found.labels.copy()
         moved[i] = k
@@ -217,9 +217,9 @@ def test_points_that_no_draw_takes_apart_are_searched_as_one(loss: str) -> None:
         few = noisy_draws(rng, int(rng.integers(2, 12)), 4, 3, 0.7)
         stack = few[:, [0, 0, 1, 2, 2, 2, 3]]
         best = distance(every, stack, loss).mean(axis=1).min()  # type: ignore[arg-type]
-        assert point_estimate(stack, loss).expected_loss == pytest.approx(best, abs=1e-12)  # type: ignore[arg-type]
+        assert point_estimate(stack, loss, within=None).expected_loss == pytest.approx(best, abs=1e-12)  # type: ignore[arg-type]
     stack = noisy_draws(rng, 30, 25, 5, 0.4)[:, np.sort(rng.integers(0, 25, 60))]
-    found = point_estimate(stack, loss)  # type: ignore[arg-type]
+    found = point_estimate(stack, loss, within=None)  # type: ignore[arg-type]
     for i, k in itertools.product(range(60), range(found.n_clusters + 1)):
         moved = found.labels.copy()
         moved[i] = k

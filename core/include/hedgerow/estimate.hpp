@@ -6,11 +6,14 @@
 // draw d (a "row" of the table), how many rows it shares with each cluster k of the estimate (a "column"). Putting a point of
 // m rows into column k changes the loss by
 //
-//     vi, binder   g(n_k) − 2 Σ_d w_d g(n_dk)       g(x) = f(x + m) − f(x) − f(m), up to a constant of the point
+//     vi, binder   b g(n_k) − 2 Σ_d w_d g(n_dk)     g(x) = f(x + m) − f(x) − f(m), up to a constant of the point
 //     omari        through Σ_d w_d ARI_d, whose sums of pairs grow by m n_k and m n_dk
 //
+// with b = 1 for the plain losses: below 1, joining what the draws take apart costs less than taking apart what they join.
 // g(0) = 0, so only what is there has to be summed: rows of the table are short lists. A column that shares nothing with the
 // point in any draw is never better than an empty one, for any of the three.
+//
+// The number of clusters can be kept between limits: no move opens a cluster too many or closes one too many.
 #pragma once
 
 #include <cstddef>
@@ -49,12 +52,18 @@ class JointSums {
 class PartitionSearch {
  public:
   PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* weights,
-                  PartitionLoss loss);
+                  PartitionLoss loss, double joining = 1.0);
 
   int points() const { return n_points_; }
+  int clusters() const { return occupied_; }
   const std::vector<int>& labels() const { return labels_; }
 
   void load(const std::int32_t* labels);
+  // From here on the number of clusters stays between the two, once it is there.
+  void limit(int least, int most);
+  // Joins the two clusters that cost least, again and again, until there are `most`. Very many are first thinned out: points of
+  // the smallest go where they are best. omari is stood in for by Binder's loss.
+  void join_down(int most);
   // Every point where it is best among those already placed, in the order in which a random order of all rows meets them.
   void allocate(Rng& rng);
   // Sweeps until no point moves; then dissolves `zealous` whole clusters and rebuilds them, keeping what helps.
@@ -76,7 +85,10 @@ class PartitionSearch {
   static double g(double f_sum, double f_x, double f_m) { return f_sum - f_x - f_m; }
   void clear();
   int free_column();
+  bool allowed(int column, int own, bool alone) const;
   Choice best(int point);
+  void thin_out(int most);
+  void count_pairs(const std::vector<Entry>& row, double weight, int only, std::vector<double>& shared, double sign) const;
   void met_separable(int point);
   void met_omari(int point, int open);
   void weigh_pairs(int column, int own, std::int64_t m);
@@ -94,11 +106,14 @@ class PartitionSearch {
   int n_draws_, n_points_;
   std::int64_t n_rows_ = 0;
   PartitionLoss loss_;
+  double joining_;
+  int least_ = 1, most_ = INT32_MAX, occupied_ = 0;
   std::vector<std::int64_t> copies_;
   std::vector<double> weights_, f_;
   std::shared_ptr<const std::vector<std::int32_t>> cells_;  // row of the table of every point in every draw, point by point; 0 for
                                                             // a point alone. Copies of a search share it.
   std::size_t n_cells_ = 1;
+  std::shared_ptr<const std::vector<double>> cell_weights_;  // of the draw of every row of the table
 
   std::vector<int> labels_;
   std::vector<std::int64_t> sizes_;

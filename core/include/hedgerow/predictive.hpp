@@ -9,4 +9,8 @@ namespace hedgerow {
 // new one; the exponentials of a row sum to its predictive density, with ξ over several groups on average over draws.
 void predictive(State& state, int n_old, const std::vector<int>& new_groups, double* out);
 
+// log p(x | the other rows, and their partition in `state`) of every row, (n): the row counts neither in the weight nor in the
+// density of its own cluster, and what it has alone is not there without it.
+void left_out(State& state, double* out);
+
 }  // namespace hedgerow

@@ -9,7 +9,7 @@ from typing import Any
 
 from hedgerow.cli.labels import SAFE_HELP, columns_of
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
-from hedgerow.cli.output import LOSSES, add_command, path_argument, read_title, say, text_of
+from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import Notes, RunFolder, read_every
 from hedgerow.errors import need_extra
@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
     group.add_argument("--seed", type=int, metavar="N", help="decides every draw (default: a new one, kept in the run record)")
     group.add_argument("--init", default="sequential", help="sequential, ibhc, rough, one or singletons (default: %(default)s)")
     group.add_argument("--kernel", metavar="CALL", help="how chains move, e.g. 'cycle(Gibbs(), SplitMerge())'")
-    group.add_argument("--loss", choices=LOSSES, default="vi", help="what the labels minimise (default: %(default)s)")
+    group.add_argument("--loss", choices=LOSSES, default=DEFAULT_LOSS, help="what the labels minimise (default: %(default)s)")
     group.add_argument(
         "--checkpoint-every", type=float, metavar="SECONDS", help="how often states are kept (default: 10, less often in long runs)"
     )

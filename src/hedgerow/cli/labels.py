@@ -25,7 +25,7 @@ from hedgerow.writing import whole_file, whole_path
 __all__ = ["SAFE_HELP", "columns_of", "label_columns", "write_labels", "write_parquet", "write_table"]
 
 SAFE_HELP = "put an apostrophe before texts that a spreadsheet would run as a formula (=, +, -, @ in front)"
-OWN = ("row", "cluster", "probability")
+OWN = ("row", "cluster", "probability", "outlier")
 
 Columns = dict[str, list[Any]]
 
@@ -51,11 +51,11 @@ def columns_of(source: Dataset) -> Columns:
 
 
 def label_columns(post: Posterior, loss: Any, rows: Sequence[str] | None, beside: Mapping[str, Sequence[Any]] | None) -> dict[str, Any]:
-    """For each row its cluster, the probability of being there rather than elsewhere, and what was asked for beside these."""
+    """For each row its cluster, the probability of being there rather than elsewhere, the rank of how unlikely it is, and what was
+    asked for beside these."""
     labels = post.point_estimate(loss).labels
-    found: dict[str, Any] = dict(
-        zip(OWN, (range(post.n) if rows is None else rows, labels, post.uncertainty(labels).probability), strict=True)
-    )
+    own = (range(post.n) if rows is None else rows, labels, post.uncertainty(labels).probability, post.outlier_scores())
+    found: dict[str, Any] = dict(zip(OWN, own, strict=True))
     found |= beside or {}
     odd = [name for name, column in found.items() if len(column) != post.n]
     if odd:
@@ -64,8 +64,8 @@ def label_columns(post: Posterior, loss: Any, rows: Sequence[str] | None, beside
 
 
 def write_labels(path: Path, columns: Mapping[str, Any], *, safe: bool = False) -> None:
-    """Labels as CSV, probabilities to four digits."""
-    cells = [[f"{p:.4f}" for p in column] if name == OWN[2] else column for name, column in columns.items()]
+    """Labels as CSV, probabilities and ranks to four digits."""
+    cells = [[f"{p:.4f}" for p in column] if name in OWN[2:] else column for name, column in columns.items()]
     with whole_file(path) as file:
         write_table(file, list(columns), zip(*cells, strict=True), safe=safe, end="\r\n")
 

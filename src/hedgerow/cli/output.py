@@ -18,9 +18,10 @@ import numpy as np
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import Posterior
 from hedgerow.posterior.reporting import findings
-from hedgerow.summaries.distances import Loss
+from hedgerow.summaries.distances import DEFAULT_LOSS, LOSSES, Loss
 
 __all__ = [
+    "DEFAULT_LOSS",
     "LOSSES",
     "Interrupted",
     "add_command",
@@ -35,7 +36,6 @@ __all__ = [
     "text_of",
 ]
 
-LOSSES = ("vi", "binder", "omari")
 WIDEST = 96
 SIGNS = {"±": "+-", "−": "-", "×": "x", "–": "-", "—": "-", "…": "...", "σ": "sigma", "α": "alpha"}
 """Signs of our own words, for streams whose encoding has not got them."""
@@ -142,11 +142,14 @@ def say(text: str = "", indent: int = 2) -> None:
     print(textwrap.fill(text, line_width(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False))
 
 
-def tell_findings(post: Posterior, loss: Loss = "vi") -> None:
+def tell_findings(post: Posterior, loss: Loss = DEFAULT_LOSS) -> None:
     """Say what was found and how sure that is."""
     lead, sentences = findings(post, post.point_estimate(loss))
     say(lead)
     for sentence in sentences:
         say(f"- {sentence.text}")
-    if int(np.bincount(post.n_clusters.ravel()).argmax()) > post.point_estimate(loss).n_clusters:
+    found = post.point_estimate(loss)
+    if found.limits is not None:
+        say(f"- The clusters are the {found.words}.")
+    elif int(np.bincount(post.n_clusters.ravel()).argmax()) > found.n_clusters:
         say("- Single draws often set a few rows apart; the clusters counted above are what the draws agree on.")

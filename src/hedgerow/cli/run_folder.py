@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.cli.labels import label_columns, write_labels, write_parquet
-from hedgerow.cli.output import LOSSES, Interrupted, say, tell_findings, text_of
+from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import Posterior, load
@@ -190,7 +190,7 @@ class RunFolder:
             return Notes.read(stored, checkpoint)
         old = checkpoint / OLD_NOTES
         if not old.exists():
-            return Notes(self.name, LOSSES[0])
+            return Notes(self.name, DEFAULT_LOSS)
         container = read_container(old, "fit", (1,))
         try:
             rows = json.loads(container.arrays["rows"].astype(np.uint8).tobytes())
@@ -226,7 +226,7 @@ class RunFolder:
     def loss_of(self, post: Posterior) -> Any:
         """The loss whose labels were written."""
         loss = post.run.get("loss")
-        return loss if loss in LOSSES else LOSSES[0]
+        return loss if loss in LOSSES else DEFAULT_LOSS
 
     def row_names(self, n: int) -> list[str] | None:
         """Names of the n rows: those noted, or those in the labels, if they are names and not just numbers."""

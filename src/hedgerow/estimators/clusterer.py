@@ -21,7 +21,7 @@ from hedgerow.posterior import Posterior
 from hedgerow.priors import Prior
 from hedgerow.sampling import Agreement, sample
 from hedgerow.summaries import ari, point_estimate, rhat
-from hedgerow.summaries.distances import Loss
+from hedgerow.summaries.distances import Loss, check_loss
 
 __all__ = ["HedgerowClusterer"]
 
@@ -63,10 +63,13 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     Attributes
     ----------
     labels_ : (n,) int32
-        Cluster of every row, numbered in order of first appearance; -1 for rows of weight 0.
+        Cluster of every row, numbered by size, the largest 0; -1 for rows of weight 0.
     n_clusters_ : int
     probabilities_ : (n,)
         Probability of each row to be in its cluster rather than in another.
+    outlier_scores_ : (n,)
+        How unlikely each row is under the density that the others give it, as a rank: 0 the most likely, 1 the least
+        (`Posterior.outlier_scores`). Worked out when first asked for; 0 for rows of weight 0.
     posterior_ : Posterior
         All draws: `posterior_.summary()`, `.similarity()`, `.credible_ball()`, `.report("report.html")`. After a fit with
         weights its rows are the repeated ones.
@@ -133,7 +136,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self
         """
         owner = type(self).__name__
-        require(self.loss in ("vi", "binder", "omari"), owner, "loss", self.loss, 'be "vi", "binder" or "omari"')
+        check_loss(self.loss, owner)
         data = read_X(self, X, self.likelihood, fitting=True)
         n = row_count(data)
         rows = read_repeats(sample_weight, n, owner)
@@ -159,10 +162,19 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.labels_ = fold_labels(found.labels, rows, n)
         self.n_clusters_ = found.n_clusters
         self.probabilities_ = fold_means(post.uncertainty(found.labels).probability, found.labels, self.labels_, rows)
-        self._partition = found.labels
+        self._partition, self._rows = found.labels, rows
+        self._outlier_scores: npt.NDArray[np.float64] | None = None
         self._n_features_out = found.n_clusters + 1
         _warn_if_apart(post, self.loss)
         return self
+
+    @property
+    def outlier_scores_(self) -> npt.NDArray[np.float64]:
+        """How unlikely each row is, as a rank from 0 to 1."""
+        if self._outlier_scores is None:
+            scores = self.posterior_.outlier_scores()
+            self._outlier_scores = fold_means(scores, self._partition, self.labels_, self._rows)
+        return self._outlier_scores
 
     def _until(self, length: int) -> Agreement | None:
         if self.draws is not None:

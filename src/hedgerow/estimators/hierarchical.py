@@ -14,6 +14,7 @@ from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times,
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
+from hedgerow.summaries.partitions import by_size
 from hedgerow.trees import Forest, bhc
 
 __all__ = ["BayesianHierarchicalClustering"]
@@ -40,7 +41,7 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
     Attributes
     ----------
     labels_ : (n,) int32
-        Cluster of every row, numbered in order of first appearance; -1 for rows of weight 0.
+        Cluster of every row, numbered by size, the largest 0; -1 for rows of weight 0.
     n_clusters_, n_leaves_ : int
     children_ : (n - 1, 2)
         The joined nodes of every join, rows first, as in scikit-learn's `AgglomerativeClustering`.
@@ -109,7 +110,7 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
         )
         self.forest_: Forest = forest
         self.model_: Mixture = model
-        self.labels_: npt.NDArray[np.int32] = fold_labels(forest.labels, rows, n)
+        self.labels_: npt.NDArray[np.int32] = fold_labels(by_size(forest.labels), rows, n)
         self.n_clusters_ = forest.n_clusters
         self.n_leaves_ = forest.n
         joins = forest.to_linkage() if forest.n > 1 else np.empty((0, 4))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
@@ -102,6 +103,8 @@ class Posterior(Draws):
     >>> new, when = X[:2], times[:2]
     >>> post.predict(new, times=when).shape, post.predict_proba(new, times=when).shape[0], post.log_density(new, times=when).shape
     ((2,), 2, (2,))
+    >>> float(post.outlier_scores().max())
+    1.0
     >>> post.popularity().mean.shape[0], post.trajectories().mean.shape[0], post.basis().shape[0] == best.n_clusters
     (3, 3, True)
     >>> folder = Path(tempfile.mkdtemp())
@@ -149,15 +152,28 @@ class Posterior(Draws):
         return coclustering.similarity(self.labels, rows=rows, columns=columns, dense=dense)
 
     def point_estimate(
-        self, loss: Loss = "vi", *, restarts: int = 8, seed: int = 0, max_draws: int | None = 1000
+        self,
+        loss: Loss = "vi",
+        *,
+        weight: float = 1.0,
+        max_clusters: int | None = None,
+        min_size: int | None = None,
+        within: float | None = 0.95,
+        restarts: int = 8,
+        seed: int = 0,
+        max_draws: int | None = 1000,
     ) -> estimate.PointEstimate:
         """The partition of least expected loss ("vi", "binder" or "omari"); kept, so that asking again is free.
 
-        See `hedgerow.summaries.point_estimate` for the arguments.
+        Its number of clusters is one that 95% of the draws have (`within`), and they are numbered by size, the largest 0. See
+        `hedgerow.summaries.point_estimate` for the arguments; `.words` says what was done.
 
         Parameters
         ----------
         loss : str
+        weight : float
+        max_clusters, min_size : int, optional
+        within : float or None
         restarts, seed : int
         max_draws : int or None
 
@@ -165,9 +181,19 @@ class Posterior(Draws):
         -------
         PointEstimate
         """
-        key = (loss, restarts, seed, max_draws)
+        key = (loss, weight, max_clusters, min_size, within, restarts, seed, max_draws)
         if key not in self._found:
-            self._found[key] = estimate.point_estimate(self.labels, loss, restarts=restarts, seed=seed, max_draws=max_draws)
+            self._found[key] = estimate.point_estimate(
+                self.labels,
+                loss,
+                weight=weight,
+                max_clusters=max_clusters,
+                min_size=min_size,
+                within=within,
+                restarts=restarts,
+                seed=seed,
+                max_draws=max_draws,
+            )
         return self._found[key]
 
     def credible_ball(self, prob: float = 0.95, loss: Loss = "vi", *, centre: npt.ArrayLike | None = None) -> ball.CredibleBall:
@@ -319,6 +345,23 @@ class Posterior(Draws):
         (n_new,)
         """
         return prediction.log_density(self, X, times=times, max_draws=max_draws)
+
+    def outlier_scores(self, *, max_draws: int | None = 50) -> FloatArray:
+        """How unlikely every row is under the density that the others give it, as a rank: (n,), 0 the most likely row, 1 the least.
+
+        In each draw the row's density is that of the mixture without the row (a cluster that it has alone does not help it), averaged
+        over at most `max_draws` draws. A rank and no verdict: some row always has 1.
+
+        Parameters
+        ----------
+        max_draws : int or None
+
+        Returns
+        -------
+        ndarray, (n,)
+        """
+        ranks: FloatArray = rankdata(-prediction.left_out_density(self, max_draws))
+        return (ranks - 1.0) / max(self.n - 1, 1)
 
     def popularity(self, partition: npt.ArrayLike | None = None, *, times: Any = None, prob: float = 0.95) -> Popularity:
         """The share of every cluster of `partition` (the point estimate) among the rows of each time, and when it lives.

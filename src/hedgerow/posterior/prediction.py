@@ -31,7 +31,7 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 
-__all__ = ["log_density", "membership", "predictive"]
+__all__ = ["left_out_density", "log_density", "membership", "predictive"]
 
 _ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
 
@@ -62,25 +62,36 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
     bound = model.likelihood.bind(_stack(draws.X, fresh))
     prior = model.prior.to_core(grouping)
+    for labels, state in _states(draws, max_draws):
+        yield labels, _core.predictive(bound, draws.n, labels, prior, *state, groups, new_groups)
+
+
+def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
+    """log p(x | the other rows and their partition) of every row of the data, averaged over the draws: (n,).
+
+    In each draw the row is taken out of its cluster; a cluster that it has alone is gone then. The partition of the others is that of
+    the draw, in which the row had its say.
+    """
+    model = _model_of(draws)
+    grouping = None if draws.times is None else model.prior.group(draws.times, draws.n, "outlier_scores")
+    bound = model.likelihood.bind(draws.X)
+    prior = model.prior.to_core(grouping)
+    total = np.full(draws.n, -np.inf)
+    count = 0
+    for labels, state in _states(draws, max_draws):
+        total = np.logaddexp(total, _core.left_out(bound, labels, prior, *state, None if grouping is None else grouping.codes))
+        count += 1
+    return np.asarray(total - np.log(count))
+
+
+def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[IntArray, tuple[FloatArray, FloatArray, float, float, float]]]:
+    """Labels of each draw, and log u, alpha, sigma, tau and theta as the core takes them."""
     for chain, draw in _positions(draws, max_draws):
         state = {name: trace[chain, draw] for name, trace in draws.traces().items()}
-        labels = np.ascontiguousarray(draws.labels[chain, draw])
         with np.errstate(divide="ignore"):  # a u that is 0 as a float
             log_u = np.log(np.atleast_1d(state["u"]))
-        weights = _core.predictive(
-            bound,
-            draws.n,
-            labels,
-            prior,
-            log_u,
-            np.atleast_1d(state["alpha"]),
-            float(state["sigma"]),
-            float(state["tau"]),
-            float(state.get("theta", 0.0)),
-            groups,
-            new_groups,
-        )
-        yield labels, weights
+        sigma, tau, theta = float(state["sigma"]), float(state["tau"]), float(state.get("theta", 0.0))
+        yield np.ascontiguousarray(draws.labels[chain, draw]), (log_u, np.atleast_1d(state["alpha"]), sigma, tau, theta)
 
 
 def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:

@@ -53,12 +53,6 @@ LEAST = 1e-6  # of a probability, so that log d stays finite
 
 _WORDS = {"n_clusters": "number of clusters"}  # where underscores made spaces are not enough
 
-LOSSES = {
-    "vi": "variation of information",
-    "binder": "Binder loss",
-    "omari": "one minus adjusted Rand index",
-}
-
 
 def payload_of(
     draws: Draws, found: PointEstimate, *, title: str, names: Sequence[str] | None, rows: Sequence[str] | None
@@ -81,7 +75,7 @@ def payload_of(
         profiles=_profiles(X, draws, labels, columns, rows),
         run=run_record(draws),
         notes=_notes(draws),
-        estimate=f"partition of least expected {LOSSES[found.loss]} from the draws ({found.expected_loss:.3g})",
+        estimate=found.words,
     )
 
 

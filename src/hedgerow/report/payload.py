@@ -38,7 +38,7 @@ __all__ = [
 class PointsPart:
     """The points and the one clustering that the report speaks of.
 
-    `labels` (n,) are canonical (0, 1, ... by first appearance); `uncertainty` (n,) in [0, 1], 0 = sure;
+    `labels` (n,) are 0, 1, ..., best by size (the largest 0); `uncertainty` (n,) in [0, 1], 0 = sure;
     `names` of points; `plane` (n, 2) is where the scatter draws them, with names for its `axes` and a
     `note` if it is a projection. Without `plane` there is no scatter.
     """

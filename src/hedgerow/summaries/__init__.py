@@ -10,13 +10,14 @@ from hedgerow.summaries.ball import CredibleBall, credible_ball
 from hedgerow.summaries.clusters import Uncertainty, cluster_table, uncertainty
 from hedgerow.summaries.coclustering import cluster_affinity, similarity
 from hedgerow.summaries.diagnostics import ess_bulk, ess_mean, ess_tail, hdi, mcse_mean, rhat
-from hedgerow.summaries.distances import Loss, ari, binder, distance, omari, vi
+from hedgerow.summaries.distances import LOSSES, Loss, ari, binder, distance, omari, vi
 from hedgerow.summaries.estimate import PointEstimate, point_estimate
-from hedgerow.summaries.partitions import canonical, is_canonical
+from hedgerow.summaries.partitions import by_size, canonical, is_canonical
 from hedgerow.summaries.profiles import Profiles, profiles
 from hedgerow.summaries.table import Table
 
 __all__ = [
+    "LOSSES",
     "CredibleBall",
     "Loss",
     "PointEstimate",
@@ -27,6 +28,7 @@ __all__ = [
     "Uncertainty",
     "ari",
     "binder",
+    "by_size",
     "canonical",
     "cluster_affinity",
     "cluster_table",

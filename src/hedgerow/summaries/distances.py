@@ -8,11 +8,17 @@ them are made of Σ_a f(n_a), Σ_b f(n_b) and Σ_ab f(n_ab):
     ari     adjusted Rand index                f(x) = x²          1 for equal partitions, 0 on average by chance
     omari   1 − ari                                               (Dahl, Johnson, Müller 2022)
 
+As a loss of an estimate a against a draw b the first two take a weight w in (0, 2), the price of taking apart what the draw
+has together, against 2 − w for joining what it has apart (Dahl, Johnson, Müller 2022):
+
+    [(2 − w) Σ_a f + w Σ_b f − 2 Σ_ab f] / n or n²
+
 Σ_ab f(n_ab) is the only inner loop, and compiled (`JointSums` in the core); everything else here is arithmetic on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 import numpy as np
@@ -22,9 +28,30 @@ from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.summaries.partitions import Labels, canonical
 
-__all__ = ["Loss", "ari", "binder", "check_loss", "distance", "expected_loss", "expected_losses", "omari", "vi"]
+__all__ = [
+    "DEFAULT_LOSS",
+    "LOSSES",
+    "Loss",
+    "ari",
+    "binder",
+    "check_loss",
+    "distance",
+    "expected_loss",
+    "expected_losses",
+    "omari",
+    "vi",
+]
 
 Loss = Literal["vi", "binder", "omari"]
+LOSSES: Mapping[Loss, str] = {
+    "vi": "variation of information",
+    "binder": "Binder loss",
+    "omari": "one minus adjusted Rand index",
+}
+"""Every loss and its name in words."""
+DEFAULT_LOSS: Loss = "vi"
+assert set(LOSSES) == set(get_args(Loss))
+
 Array = npt.NDArray[np.float64]
 Copies = npt.NDArray[np.int64]
 
@@ -138,7 +165,7 @@ def distance(a: npt.ArrayLike, b: npt.ArrayLike, loss: Loss) -> Array:
     return out.reshape(shape)[()]
 
 
-def expected_losses(draws: Labels, copies: Copies, weights: Array, loss: Loss) -> Array:
+def expected_losses(draws: Labels, copies: Copies, weights: Array, loss: Loss, weight: float = 1.0) -> Array:
     """Expected loss of every draw taken as the estimate: its weighted mean distance from all draws, (D,).
 
     `draws` (D, n) canonical, `copies` (n,) rows behind every point, `weights` (D,) summing to one. Each pair is measured once.
@@ -150,25 +177,25 @@ def expected_losses(draws: Labels, copies: Copies, weights: Array, loss: Loss) -
     expected = np.zeros(len(draws))
     for i in range(len(draws) - 1):
         rest = slice(i + 1, None)
-        d = combine(loss, n, own[i], own[rest], sums.run(draws[i], i + 1))
+        joint = sums.run(draws[i], i + 1)
+        d = combine(loss, n, own[i], own[rest], joint, weight)
         expected[i] += float(weights[rest] @ d)
-        expected[rest] += weights[i] * d
+        expected[rest] += weights[i] * (d if weight == 1 else combine(loss, n, own[i], own[rest], joint, 2.0 - weight))
     return expected
 
 
-def expected_loss(partition: Labels, draws: Labels, copies: Copies, weights: Array, loss: Loss) -> float:
+def expected_loss(partition: Labels, draws: Labels, copies: Copies, weights: Array, loss: Loss, weight: float = 1.0) -> float:
     """Weighted mean distance of a canonical partition (n,) from canonical draws (D, n)."""
     n = int(copies.sum())
     f = count_function(loss, n)
     own = float(marginal_sums(partition[None], copies, f)[0])
-    d = combine(loss, n, own, marginal_sums(draws, copies, f), _core.JointSums(draws, copies, f).run(partition))
+    d = combine(loss, n, own, marginal_sums(draws, copies, f), _core.JointSums(draws, copies, f).run(partition), weight)
     return float(weights @ d)
 
 
 def check_loss(loss: str, owner: str) -> None:
     """Refuse a loss that is not one of the three."""
-    names = get_args(Loss)
-    require(loss in names, owner, "loss", loss, "be one of " + ", ".join(repr(name) for name in names))
+    require(loss in LOSSES, owner, "loss", loss, "be one of " + ", ".join(repr(name) for name in LOSSES))
 
 
 def count_function(loss: Loss, n: int) -> Array:
@@ -177,12 +204,12 @@ def count_function(loss: Loss, n: int) -> Array:
     return x * np.log(np.maximum(x, 1.0)) if loss == "vi" else x * x
 
 
-def combine(loss: Loss, n: int, left: Array | float, right: Array, joint: Array) -> Array:
-    """The distance from the sums of f over the clusters of each side and over the joint clusters."""
+def combine(loss: Loss, n: int, left: Array | float, right: Array, joint: Array, weight: float = 1.0) -> Array:
+    """The distance from the sums of f over the clusters of each side and over the joint clusters; `weight` not for omari."""
     if loss == "vi":
-        return np.maximum(left + right - 2.0 * joint, 0.0) / n
+        return np.maximum((2.0 - weight) * left + weight * right - 2.0 * joint, 0.0) / n
     if loss == "binder":
-        return (left + right - 2.0 * joint) / (n * n)
+        return ((2.0 - weight) * left + weight * right - 2.0 * joint) / (n * n)
     pairs = n * (n - 1) / 2.0
     pairs_left, pairs_right, pairs_joint = ((np.asarray(s) - n) / 2.0 for s in (left, right, joint))
     expected = pairs_left * pairs_right / max(pairs, 1.0)

@@ -4,14 +4,20 @@ The expected loss of a partition is its mean distance (`distances`) from the dra
 the best draws and from random sequential allocations (SALSO: Dahl, Johnson, Müller 2022; `PartitionSearch` in the core); the
 best draw itself always competes, so the estimate is never worse than it.
 
+That partition can have more clusters than any draw, with doubtful rows alone, or fewer than nearly all. A number that no draw has
+surprises, so by default the search is held to the numbers of clusters that 95% of the draws have: where its answer lies outside, it
+is searched again among partitions within, from the best draws there and from its own answer with the clusters joined that cost
+least. What was done is said by `PointEstimate.words`.
+
 Points that no draw takes apart are searched as one, since an optimal partition keeps them together. For vi and binder: take
 two such points out of a partition that has them in clusters of a and b other points, and let a_d, b_d be how many of those
 are with them in draw d. With h(x) = f(x + 1) − f(x), the loss of having both in the first cluster, plus that of both in the
 second, minus twice that of one in each, is
 
-    g(a) + g(b) − 2 Σ_d w_d [g(a_d) + g(b_d)],     g(x) = h(x + 1) − h(x) > 0,
+    (2 − w) [g(a) + g(b)] − 2 Σ_d w_d [g(a_d) + g(b_d)],     g(x) = h(x + 1) − h(x) > 0,
 
-which is below zero: g does not grow and a_d ≤ a, b_d ≤ b. So one of the two is better than taking them apart. It also means
+which is below zero for any weight w above 0: g does not grow and a_d ≤ a, b_d ≤ b. So one of the two is better than taking them
+apart. It also means
 that where moving one of several such points would help, moving all of them helps more: what is at rest for merged points is
 at rest for single ones. For omari, whose loss is no such sum, there is no proof here; all partitions of seven points were
 compared for a hundred thousand sets of draws, and an optimal one kept such points together in every case.
@@ -20,7 +26,7 @@ compared for a hundred thousand sets of draws, and an optimal one kept such poin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +36,8 @@ import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.errors import require
-from hedgerow.summaries.distances import Loss, check_loss, expected_loss, expected_losses
-from hedgerow.summaries.partitions import Labels, as_draws, canonical, merge_points, unique_draws
+from hedgerow.summaries.distances import LOSSES, Loss, check_loss, expected_loss, expected_losses
+from hedgerow.summaries.partitions import Labels, as_draws, by_size, canonical, count_clusters, merge_points, unique_draws
 
 __all__ = ["PointEstimate", "point_estimate"]
 
@@ -48,9 +54,19 @@ class PointEstimate:
     Attributes
     ----------
     labels : (n,) int32
+        Clusters numbered by size, 0 the largest, equals in order of first appearance. -1, only where `min_size` was given, for rows
+        of smaller clusters. The draws themselves are numbered in order of first appearance.
     expected_loss : float
+        Of the partition, before rows were set to -1.
     loss : str
     n_clusters : int
+    weight : float
+    limits : (int, int) or None
+        The least and the largest number of clusters that the search was held to, where that changed its answer.
+    unlimited : int
+        The number of clusters that it would have had.
+    within : float or None
+        The share of the draws that the limits were taken from.
 
     >>> labels, expected_loss = point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
     >>> labels
@@ -61,15 +77,33 @@ class PointEstimate:
     expected_loss: float
     loss: Loss
     n_clusters: int
+    weight: float = 1.0
+    limits: tuple[int, int] | None = None
+    unlimited: int = 0
+    within: float | None = None
+
+    @property
+    def words(self) -> str:
+        """What this partition is, and what was done to have it, as part of a sentence."""
+        weighed = "" if self.weight == 1 else f" of weight {self.weight:g}"
+        told = f"partition of least expected {LOSSES[self.loss]}{weighed} from the draws ({self.expected_loss:.3g})"
+        if self.limits is not None:
+            low, high = self.limits
+            span = f"{low} to {high} clusters" if 1 < low < high else f"{high} clusters" if low == high else f"at most {high} clusters"
+            why = "" if self.within is None else f", as {self.within:.0%} of the draws have"
+            told += f" among those with {span}{why} (without that limit {self.unlimited})"
+        left = int((self.labels < 0).sum())
+        return told + (f"; {left:,} rows of smaller clusters are left out (-1)" if left else "")
 
     def __iter__(self) -> Iterator[Any]:
         yield self.labels
         yield self.expected_loss
 
     def __repr__(self) -> str:
+        held = "" if self.limits is None else f", {self.unlimited} clusters without limits"
         return (
             f"PointEstimate({self.n_clusters} clusters of {self.labels.size} points, "
-            f"expected {self.loss} loss {self.expected_loss:.6g})"
+            f"expected {self.loss} loss {self.expected_loss:.6g}{held})"
         )
 
 
@@ -77,58 +111,148 @@ def point_estimate(
     labels: npt.ArrayLike,
     loss: Loss = "vi",
     *,
+    weight: float = 1.0,
+    max_clusters: int | None = None,
+    min_size: int | None = None,
+    within: float | None = 0.95,
     restarts: int = 8,
     seed: int = 0,
     max_draws: int | None = 1000,
 ) -> PointEstimate:
     """The partition of least expected loss over draws (..., n), by greedy search with restarts.
 
-    The `restarts` begin in turn at the best draws and at random sequential allocations; the same seed gives the same
-    answer. `max_draws` bounds the work: more draws than that are thinned evenly, and expected loss means the mean over
-    the draws that are left (None keeps all).
-
     Parameters
     ----------
-    labels : (..., n)
-        Draws.
-    loss : str
-    restarts, seed : int
-    max_draws : int or None
+    labels : (..., n) int
+    loss : "vi", "binder" or "omari", default "vi"
+    weight : float in (0, 2), default 1
+        For vi and binder: the price of taking apart rows that a draw has together, against 2 - weight for joining rows that it has
+        apart (generalised variation of information: Dahl, Johnson, Müller 2022). Above 1 for fewer clusters, below for more.
+    max_clusters : int, optional
+        At most so many clusters.
+    min_size : int, optional
+        Rows of clusters with fewer rows than this get the label -1. Without it every row has a cluster.
+    within : float or None, default 0.95
+        The number of clusters lies between the outer quantiles of this share of the draws. None lifts both limits, a weight above 1 or
+        `max_clusters` the lower one, a weight below 1 the upper one.
+    restarts : int, default 8
+        Of the search, in turn at the best draws and at random sequential allocations; the same seed gives the same answer.
+    seed : int
+    max_draws : int or None, default 1000
+        Bounds the work: more draws than that are thinned evenly, and expected loss means the mean over the draws that are left.
 
     Returns
     -------
     PointEstimate
+        With clusters numbered by size.
 
     >>> point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]], "binder").n_clusters
     2
     """
-    draws = as_draws(labels, "point_estimate")
-    check_loss(loss, "point_estimate")
-    require(restarts >= 1, "point_estimate", "restarts", restarts, "be at least 1")
-    require(0 <= seed < 2**64, "point_estimate", "seed", seed, "lie in 0, ..., 2^64 - 1")
-    require(max_draws is None or max_draws >= 1, "point_estimate", "max_draws", max_draws, "be at least 1 or None")
+    owner = "point_estimate"
+    draws = as_draws(labels, owner)
+    check_loss(loss, owner)
+    require(0 < weight < 2, owner, "weight", weight, "lie between 0 and 2, both left out")
+    require(weight == 1 or loss != "omari", owner, "weight", weight, "be 1 for omari, which has none")
+    require(max_clusters is None or max_clusters >= 1, owner, "max_clusters", max_clusters, "be at least 1, or None")
+    require(min_size is None or min_size >= 1, owner, "min_size", min_size, "be at least 1, or None")
+    require(within is None or 0 < within <= 1, owner, "within", within, "lie in (0, 1], or be None")
+    require(restarts >= 1, owner, "restarts", restarts, "be at least 1")
+    require(0 <= seed < 2**64, owner, "seed", seed, "lie in 0, ..., 2^64 - 1")
+    require(max_draws is None or max_draws >= 1, owner, "max_draws", max_draws, "be at least 1 or None")
     distinct, weights = unique_draws(thin_evenly(draws, max_draws))
     merged, copies, place = merge_points(distinct)
-    of_draws = expected_losses(merged, copies, weights, loss)
-    ranked = np.argsort(of_draws, kind="stable")
-    best, best_loss = merged[ranked[0]], float(of_draws[ranked[0]])
-    search = _core.PartitionSearch(merged, copies, weights, loss)
+    search = _Search(merged, copies, weights, loss, weight, restarts, seed)
+    best, best_loss = search.free()
+    found = unlimited = int(best.max()) + 1
+    limits = _limits(count_clusters(draws), within, weight, max_clusters)
+    held = not limits[0] <= unlimited <= limits[1]
+    if held:
+        best, best_loss = search.within(best, *limits)
+        found = int(best.max()) + 1
+    own = by_size(best[place])
+    if min_size is not None:
+        sizes = np.bincount(own)
+        own = np.where(sizes[own] >= min_size, own, -1).astype(np.int32)
+        found = int((sizes >= min_size).sum())
+    by_draws = within if max_clusters is None or limits[1] < max_clusters else None
+    return PointEstimate(own, best_loss, loss, found, weight, limits if held else None, unlimited, by_draws if held else None)
 
-    def descend(run: int) -> tuple[Labels, float]:
-        own = search.copy()
-        if run % 2 == 0 and run // 2 < ranked.size:
-            own.start_at(merged[ranked[run // 2]])
-        else:
-            own.start_afresh(seed, 2 * run)
-        own.descend(seed, 2 * run + 1, _SWEEPS, _REBUILT)
-        found = canonical(own.labels)
-        return found, expected_loss(found, merged, copies, weights, loss)
 
-    with ThreadPoolExecutor(min(restarts, os.cpu_count() or 1)) as pool:
-        for found, found_loss in pool.map(descend, range(restarts)):
-            if found_loss < best_loss:
-                best, best_loss = found, found_loss
-    return PointEstimate(best[place], best_loss, loss, int(best.max()) + 1)
+def _limits(counts: npt.NDArray[np.int32], within: float | None, weight: float, max_clusters: int | None) -> tuple[int, int]:
+    """The least and the largest number of clusters that an estimate may have."""
+    low, high = 1, int(np.iinfo(np.int32).max)
+    if within is not None:
+        outer = (1.0 - within) / 2.0
+        quantiles = np.quantile(counts, [outer, 1.0 - outer], method="inverted_cdf")
+        low = int(quantiles[0]) if weight <= 1 else low
+        high = int(quantiles[1]) if weight >= 1 else high
+    return (low, high) if max_clusters is None else (1, min(high, max_clusters))
+
+
+class _Search:
+    """Searches from many starts, side by side: draws (D, points), rows behind each point, weights of the draws."""
+
+    def __init__(
+        self,
+        draws: Labels,
+        copies: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float64],
+        loss: Loss,
+        weight: float,
+        runs: int,
+        seed: int,
+    ) -> None:
+        self.draws, self.runs, self.seed = draws, runs, seed
+        self.expected = expected_losses(draws, copies, weights, loss, weight)
+        self.ranked = np.argsort(self.expected, kind="stable")
+        self.start = _core.PartitionSearch(draws, copies, weights, loss, 2.0 - weight)
+        self.measure: Callable[[Labels], float] = lambda found: expected_loss(found, draws, copies, weights, loss, weight)
+
+    def free(self) -> tuple[Labels, float]:
+        """The best partition of any number of clusters."""
+
+        def begin(own: _core.PartitionSearch, run: int) -> None:
+            if run % 2 == 0 and run // 2 < self.ranked.size:
+                own.start_at(self.draws[self.ranked[run // 2]])
+            else:
+                own.start_afresh(self.seed, 2 * run)
+
+        first = self.ranked[0]
+        return self._best(begin, [(self.draws[first], float(self.expected[first]))])
+
+    def within(self, free: Labels, low: int, high: int) -> tuple[Labels, float]:
+        """The best with no fewer clusters than `low` and no more than `high`, given the best of all."""
+        clusters = count_clusters(self.draws)
+        outside = np.maximum(clusters - high, low - clusters)[self.ranked] > 0
+        good = self.ranked[~outside]
+        starts = [self.draws[i] for i in (good if good.size else self.ranked)[: self.runs]]
+        if int(free.max()) + 1 > high:
+            starts.insert(0, free)
+
+        def begin(own: _core.PartitionSearch, run: int) -> None:
+            own.limit(low, high)
+            if run % 2 == 1:
+                own.start_afresh(self.seed, 2 * run)
+            if run % 2 == 0 or own.clusters < low:
+                own.start_at(starts[run // 2 % len(starts)])
+                own.join_down(high)
+
+        return self._best(begin, [(self.draws[i], float(self.expected[i])) for i in good[:1]])
+
+    def _best(self, begin: Callable[[_core.PartitionSearch, int], None], known: list[tuple[Labels, float]]) -> tuple[Labels, float]:
+        """The best of what is known and of all descents; the earlier of equals."""
+
+        def descend(run: int) -> tuple[Labels, float]:
+            own = self.start.copy()
+            begin(own, run)
+            own.descend(self.seed, 2 * run + 1, _SWEEPS, _REBUILT)
+            found = canonical(own.labels)
+            return found, self.measure(found)
+
+        with ThreadPoolExecutor(min(self.runs, os.cpu_count() or 1)) as pool:
+            known += pool.map(descend, range(self.runs))
+        return min(known, key=lambda one: one[1])
 
 
 def thin_evenly(draws: Labels, at_most: int | None) -> Labels:

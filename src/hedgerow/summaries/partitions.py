@@ -1,7 +1,9 @@
 """Partitions as label arrays: canonical numbering, validation, stacked one-hot columns.
 
 A partition of n points is an integer array (n,). Canonical labels are numbered 0, 1, ... in order of first
-appearance, so two arrays are equal exactly when the partitions are. Draws are stacked on leading axes: (..., n).
+appearance, so two arrays are equal exactly when the partitions are. Draws are stacked on leading axes: (..., n), and canonical.
+A partition for people is numbered by size, the largest cluster first (`by_size`); one that is given keeps its numbers where
+these are 0, 1, ..., so that what is said of cluster 2 is said of the rows labelled 2.
 """
 
 from __future__ import annotations
@@ -13,7 +15,17 @@ import numpy.typing as npt
 
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["Labels", "as_draws", "as_partition", "canonical", "count_clusters", "is_canonical", "merge_points", "unique_draws"]
+__all__ = [
+    "Labels",
+    "as_draws",
+    "as_partition",
+    "by_size",
+    "canonical",
+    "count_clusters",
+    "is_canonical",
+    "merge_points",
+    "unique_draws",
+]
 
 Labels = npt.NDArray[np.int32]
 
@@ -68,6 +80,35 @@ def canonical(labels: npt.ArrayLike) -> Labels:
     return out.reshape(array.shape)
 
 
+def by_size(labels: npt.ArrayLike) -> Labels:
+    """Renumber one partition (n,) by the size of its clusters, the largest 0; equals in order of first appearance.
+
+    Labels below 0 are no cluster: rows that belong nowhere become -1.
+
+    Parameters
+    ----------
+    labels : (n,) int
+
+    Returns
+    -------
+    ndarray, (n,) int32
+
+    >>> by_size([5, 2, 2, -1, 7]).tolist()
+    [1, 0, 0, -1, 2]
+    """
+    array = _integers(labels, "by_size")
+    require(array.ndim == 1, "by_size", "labels", array, "be one partition: (n,)")
+    out = np.full(array.shape, -1, dtype=np.int32)
+    placed = array >= 0
+    if placed.any():
+        own = canonical(array[placed])
+        order = np.argsort(-np.bincount(own), kind="stable")
+        rank = np.empty(order.size, dtype=np.int32)
+        rank[order] = np.arange(order.size, dtype=np.int32)
+        out[placed] = rank[own]
+    return out
+
+
 def count_clusters(labels: Labels) -> npt.NDArray[np.int32]:
     """Clusters of each canonical partition on the last axis."""
     counts: npt.NDArray[np.int32] = labels.max(axis=-1) + np.int32(1)
@@ -83,9 +124,11 @@ def as_draws(labels: npt.ArrayLike, owner: str) -> Labels:
 
 
 def as_partition(labels: npt.ArrayLike, owner: str, name: str, n_points: int) -> Labels:
-    """One partition of `n_points` points, canonical."""
+    """One partition of `n_points` points, with the numbers it has if they are 0, 1, ..., canonical otherwise."""
     array = _integers(labels, owner, name)
     require(array.shape == (n_points,), owner, name, array, f"be one partition of {n_points} points")
+    if array.size and int(array.min()) >= 0 and int(array.max()) < n_points and bool(np.bincount(array).all()):
+        return array.astype(np.int32, copy=False)
     return canonical(array)
 
 

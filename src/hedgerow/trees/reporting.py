@@ -15,6 +15,7 @@ from hedgerow.data.tables import read_matrix
 from hedgerow.data.views import as_counts
 from hedgerow.errors import require
 from hedgerow.report import ColumnsPart, CountsPart, PointsPart, ReportPayload, TreePart
+from hedgerow.summaries.partitions import by_size
 
 if TYPE_CHECKING:
     from hedgerow.trees.forest import Forest
@@ -42,7 +43,7 @@ def place_points(labels: ArrayLike, doubt: ArrayLike | None, X: Any, columns: Se
 def payload_of(forest: Forest, X: Any, *, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
     """Everything that a report on a forest shows; without X neither points nor columns."""
     tree = tree_part(forest.left, forest.right, forest.roots, forest.size, forest.log_d)
-    labels = forest.labels
+    labels = by_size(forest.labels)
     record: dict[str, object] = {"log joint": f"{forest.log_joint:,.2f}", "log bound": f"{forest.log_bound:,.2f}"}
     record |= {name: _shown(value) for name, value in forest.values.items()}
     if X is None:
