@@ -13,7 +13,7 @@ comma := ,
 core_tests = $(BIN)/cmake -S . -B build/$(2) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
   -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=$(1) > /dev/null && $(BIN)/cmake --build build/$(2) > /dev/null
 
-.PHONY: demo test quick test-core test-threads test-slow calibrate fuzz mutants lint format hooks bench docs golden stubs clean
+.PHONY: demo test quick test-core test-threads test-slow calibrate fuzz mutants lint format hooks bench docs wheel golden stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
@@ -64,9 +64,12 @@ hooks: $(VENV)/.ready-test  ## have git run the quick part of `make lint` before
 bench: $(VENV)/.ready-test  ## speed as ratios within one run
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.ready-docs  ## build the documentation into build/docs, warnings as errors, and run its examples
+docs: $(VENV)/.ready-test  ## build the documentation into build/docs, warnings as errors, and run its examples
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	$(BIN)/python -m pytest -q -m "not slow" tests/api/test_docs.py
+
+wheel:  ## sdist and wheel into dist/, and the demo from the wheel in an empty environment without a compiler
+	packaging/wheel.sh $(PYTHON)
 
 golden: $(VENV)/.ready-test  ## record the golden draws again, after a change of them on purpose (tests/golden/CHANGES.md)
 	$(BIN)/python tests/golden
@@ -86,10 +89,7 @@ $(VENV)/.ready: $(VENV)/.made pyproject.toml $(CORE)
 	$(BIN)/python -m pip install --quiet --editable '.[plot,progress]'
 	touch $@
 
-$(VENV)/.ready-test: $(VENV)/.ready
+# All extras at once and not on top of .ready: every install builds the core again.
+$(VENV)/.ready-test: $(VENV)/.made pyproject.toml $(CORE)
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
-	touch $@
-
-$(VENV)/.ready-docs: $(VENV)/.ready-test
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
-	touch $@
+	touch $(VENV)/.ready $@
