@@ -21,7 +21,7 @@ import numpy as np
 import hedgerow as hr
 from hedgerow import _core
 from hedgerow.distributed import sample
-from hedgerow.distributed.held import Sweep
+from hedgerow.distributed.working_shard import Sweep
 
 
 def write_shards(folder: Path, rows: int, shards: int) -> tuple[list[Path], hr.Mixture, np.ndarray]:
@@ -172,9 +172,9 @@ def message_cost(workers: int) -> None:
     """Seconds of a round of the cluster in which shards have nothing to do."""
     from distributed import Client, LocalCluster
 
-    from hedgerow.distributed.crew import DaskCrew
-    from hedgerow.distributed.held import Fetch, Open
     from hedgerow.distributed.sources import read_sources
+    from hedgerow.distributed.workers import DaskWorkers
+    from hedgerow.distributed.working_shard import Fetch, Open
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.npy"
@@ -182,13 +182,13 @@ def message_cost(workers: int) -> None:
         options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": None, "silence_logs": 50}
         with LocalCluster(**options) as cluster, Client(cluster) as client:
             for shards in (2, 16):
-                crew = DaskCrew(read_sources("bench", [path] * shards, client), client)
-                crew.ask(Open("bench", hr.GaussianWishart()))
+                workers = DaskWorkers(read_sources("bench", [path] * shards, client), client)
+                workers.ask(Open("bench", hr.GaussianWishart()))
                 clock = time.perf_counter()
                 for _ in range(40):
-                    crew.ask(Fetch(np.zeros(0, np.int32)))
+                    workers.ask(Fetch(np.zeros(0, np.int32)))
                 print(f"  an empty round of {shards:2d} shards   {1e3 * (time.perf_counter() - clock) / 40:7.1f} ms")
-                crew.close()
+                workers.close()
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -263,7 +263,7 @@ void Categorical::append(const std::int32_t* codes, int n) {
       const std::int32_t code = codes[static_cast<std::size_t>(i) * d_ + j];
       cells_[static_cast<std::size_t>(old + i) * d_ + j] = code < 0 ? kMissing : first_[j] + code;
     }
-  for (int i = old; i < n_; ++i) settle(i);
+  for (int i = old; i < n_; ++i) derive(i);
 }
 
 void Categorical::take(const Likelihood& other, const int* to) {
@@ -275,11 +275,11 @@ void Categorical::take(const Likelihood& other, const int* to) {
   tables_.grow(n_);
   for (int i = 0; i < o.n_; ++i) {
     std::copy_n(o.row(i), d_, cells_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
-    settle(to[i]);
+    derive(to[i]);
   }
 }
 
-void Categorical::settle(int i) {
+void Categorical::derive(int i) {
   const std::int32_t* x = row(i);
   double total = 0.0;
   for (int j = 0; j < d_; ++j) {

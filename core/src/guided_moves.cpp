@@ -81,7 +81,7 @@ void GuidedMoves::split(State& state, const WeightedGuide& guide, int c, int blo
   const double log_s = split_.log_separated();
 
   // The way back: pick either side, then choose the other to merge with.
-  Sides& sides = split_.sides();
+  SplitSides& sides = split_.sides();
   const double phi_a = sides.log_phi(0), phi_b = sides.log_phi(1);
   const double phi_m = log_phi_[c];
   const double log_p_split = -affinities_total_;

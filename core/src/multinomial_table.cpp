@@ -140,7 +140,7 @@ class MultinomialTable final : public CellSource {
     if (totals_[slot].tokens > 0.0)
       for (int w = 0; w < f_.columns(); ++w) counts_.set(w, slot, 0);
     totals_[slot] = {};
-    settle(slot);
+    count_tokens(slot);
   }
 
   void reset(int wanted) override {
@@ -160,7 +160,7 @@ class MultinomialTable final : public CellSource {
   void copy(int slot, int from) override {
     for (int w = 0; w < f_.columns(); ++w) counts_.set(w, slot, counts_.get(w, from));
     totals_[slot] = totals_[from];
-    settle(slot);
+    count_tokens(slot);
   }
 
   void cells(int slot, std::vector<Cell>& out) override {
@@ -173,7 +173,7 @@ class MultinomialTable final : public CellSource {
     clear(slot);
     for (const Cell& c : cells) counts_.set(c.column, slot, c.count);
     totals_[slot] = totals;
-    settle(slot);
+    count_tokens(slot);
   }
 
   void add(int slot, int row) override {
@@ -185,7 +185,7 @@ class MultinomialTable final : public CellSource {
     }
     t.tokens += static_cast<double>(f_.total(row));
     t.coefficient += f_.coefficient(row);
-    settle(slot);
+    count_tokens(slot);
   }
 
   bool remove(int slot, int row) override {
@@ -197,7 +197,7 @@ class MultinomialTable final : public CellSource {
     }
     t.tokens -= static_cast<double>(f_.total(row));
     t.coefficient -= f_.coefficient(row);
-    settle(slot);
+    count_tokens(slot);
     return true;
   }
 
@@ -212,7 +212,7 @@ class MultinomialTable final : public CellSource {
     }
     t.tokens += totals_[other].tokens;
     t.coefficient += totals_[other].coefficient;
-    settle(slot);
+    count_tokens(slot);
   }
 
   double log_marginal(int slot) override {
@@ -266,7 +266,7 @@ class MultinomialTable final : public CellSource {
 
  private:
   // What follows from a slot's tokens.
-  void settle(int slot) {
+  void count_tokens(int slot) {
     mass_[slot] = alone_ + f_.power() * totals_[slot].tokens;
     log_normaliser_[slot] = totals_[slot].tokens > 0.0 ? f_.log_normaliser(totals_[slot].tokens) : 0.0;
   }

@@ -236,7 +236,7 @@ void Poisson::append(const double* x, int n) {
   log_single_.resize(n_);
   std::vector<int> rows(n);
   for (int i = 0; i < n; ++i) rows[i] = old + i;
-  settle(rows.data(), n);
+  derive(rows.data(), n);
 }
 
 void Poisson::take(const Likelihood& other, const int* to) {
@@ -247,10 +247,10 @@ void Poisson::take(const Likelihood& other, const int* to) {
   log_factorials_.resize(n_);
   log_single_.resize(n_);
   for (int i = 0; i < o.n_; ++i) std::copy_n(o.row(i), d_, x_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
-  settle(to, o.n_);
+  derive(to, o.n_);
 }
 
-void Poisson::settle(const int* rows, int n) {
+void Poisson::derive(const int* rows, int n) {
   for (int i = 0; i < n; ++i) {
     const double* x = row(rows[i]);
     double factorials = 0.0;

@@ -146,7 +146,7 @@ Product::Product(std::vector<std::shared_ptr<Likelihood>> parts) : parts_(std::m
       throw std::invalid_argument("all parts must have the same rows, at the same power");
   std::vector<int> all(rows());
   for (int i = 0; i < rows(); ++i) all[i] = i;
-  settle(all.data(), rows());
+  derive(all.data(), rows());
 }
 
 void Product::take(const Likelihood& other, const int* to) {
@@ -161,10 +161,10 @@ void Product::take(const Likelihood& other, const int* to) {
         throw std::invalid_argument("the counts must sum to less than 2e9");
   }
   for (int i = 0; i < parts(); ++i) parts_[i]->take(*o.parts_[i], to);
-  settle(to, o.rows());
+  derive(to, o.rows());
 }
 
-void Product::settle(const int* rows, int n) {
+void Product::derive(const int* rows, int n) {
   log_single_.resize(this->rows());
   for (int i = 0; i < n; ++i) {
     double total = 0.0;

@@ -40,7 +40,7 @@ def ibhc(points: Points, passes: int, seed: int) -> Record:
     def note(_index: int, _count: int, forest: hr.Forest) -> None:
         seen.append((time.process_time() - start, forest_log_joint(model, X, times, forest)))
 
-    forest = hr.ibhc(model, X, passes=passes, times=times, seed=seed, progress=note)
+    forest = hr.ibhc(model, X, passes=passes, times=times, seed=seed, callbacks=[note])
     spent = time.process_time() - start
     best = max(value for _, value in seen)
     return _record(points, forest.labels, best, spent, seen, seed)
@@ -84,7 +84,7 @@ def tree_guided(points: Points, iterations: int, warmup: int, seed: int) -> Reco
     base = hr.NGG(float(np.mean(forest.values["alpha"])), sigma, 1e-3)
     fixed = hr.Mixture(base if times is None else hr.MixedNRM(base, basis=range(2, 16, 2), decay=0.2), model.likelihood)
     grown = [guide(fixed, X, times=times, seed=2 * seed + i, u=u if times is not None else float(np.ravel(u)[0])) for i in (0, 1)]
-    kernel = hr.TreeGuided(guide=[tree.to_linkage() for tree in grown])
+    kernel = hr.TreeGuided(guides=[tree.to_linkage() for tree in grown])
     record = _chain(points, kernel, iterations, warmup, seed, forest.labels, before)
     return record | {"start_log_joint": settled(points, forest.labels, seed)}
 

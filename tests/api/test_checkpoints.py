@@ -170,7 +170,7 @@ def test_a_model_that_cannot_be_stored_is_given_again(X, tmp_path) -> None:
 def test_guides_of_the_users_own(model, X, tmp_path) -> None:
     from scipy.cluster.hierarchy import linkage
 
-    kernel = hr.TreeGuided(global_moves=3, guide=linkage(X, "average"))
+    kernel = hr.TreeGuided(global_moves=3, guides=linkage(X, "average"))
     begin(model, X, tmp_path / "run", kernel=kernel)
     assert_same(sample(model, X, **(SETTINGS | {"kernel": kernel})), resume(tmp_path / "run"))
     with pytest.raises(hr.ParameterError, match="kernel must be left out"):

@@ -55,7 +55,7 @@ def test_finished_passes_are_kept():
             signal.raise_signal(signal.SIGINT)
 
     with pytest.warns(UserWarning, match="interrupted after 2 of 500 passes"):
-        forest = hr.ibhc(MODEL, X, passes=500, seed=0, progress=stop_in_the_third)
+        forest = hr.ibhc(MODEL, X, passes=500, seed=0, callbacks=[stop_in_the_third])
     assert forest.log_joint == max(told)
     assert sorted(np.unique(forest.labels)) == list(range(forest.n_clusters))
 

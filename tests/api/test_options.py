@@ -39,8 +39,8 @@ def test_numbers_of_numpy_are_numbers(tmp_path) -> None:
     [
         (lambda: hr.Gibbs(subset=2**40), "subset must be a whole number of rows"),
         (lambda: hr.Gibbs(collapse="no"), "collapse must be True or False"),
-        (lambda: hr.TreeGuided(guide=[]), "guide must be a linkage matrix"),
-        (lambda: hr.TreeGuided(guide={"a": 1}), "guide must be a linkage matrix"),
+        (lambda: hr.TreeGuided(guides=[]), "guides must be a whole number from 1 up, or linkage"),
+        (lambda: hr.TreeGuided(guides={"a": 1}), "guides must be a whole number from 1 up, or linkage"),
         (lambda: hr.MixedNRM(hr.NGG(), decay="fast"), "decay must be a number from 0"),
         (lambda: hr.MixedNRM(hr.NGG(), q="all"), r"q must be a matrix \(groups, bases\)"),
         (lambda: hr.MixedNRM(hr.NGG(), basis=np.array(1.5), decay=1.0), "basis must be a sequence"),

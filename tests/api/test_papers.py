@@ -1,4 +1,4 @@
-"""The papers' commands run with --quick and smaller still, write what they promise, resume, and know the authors' numbers."""
+"""The papers' commands run with --tiny (the slow tests: --quick), write what they promise, resume, know the authors' numbers."""
 
 import json
 import os
@@ -77,6 +77,7 @@ def test_synthetic(tmp_path):
     assert ("figure" in result["sets"]) == (DATA / "ibhc2014_fig3_points.npz").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", ["nips", "tenk", "toy"])
 def test_nips2015_quick(experiment, tmp_path):
     result = run("nips2015", experiment, tmp_path, size="--quick")
@@ -85,12 +86,14 @@ def test_nips2015_quick(experiment, tmp_path):
         assert all(row["max_log_joint"]["mean"] is not None for row in cells.values())
 
 
+@pytest.mark.slow
 def test_aistats2014_quick(tmp_path):
     result = run("aistats2014", "synthetic", tmp_path, size="--quick")
     assert result["settings"]["size"] == "quick"
     assert all(row["max_log_joint"]["mean"] is not None for row in result["sets"]["moving"]["methods"].values())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "chen").is_dir(), reason="HEDGEROW_DATA does not name a folder with Chen's sequences")
 def test_video_quick(tmp_path):
     for module in ("av", "imageio", "skimage"):

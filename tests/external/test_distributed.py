@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 import hedgerow as hr
-from hedgerow.distributed import Conditional, DistributedPosterior, crew, ibhc, sample, sampler
+from hedgerow.distributed import Conditional, DistributedPosterior, ibhc, sample, sampler, workers
 
 KERNEL = Conditional(scouts=300, pairs=12)
 SETTINGS: dict[str, Any] = {"kernel": KERNEL, "draws": 12, "warmup": 8, "seed": 5, "init": "one", "labels": "all"}
@@ -98,7 +98,7 @@ def test_a_start_that_starts(model, X, parts) -> None:
 
 def test_the_same_from_functions_files_and_any_threads(model, parts, paths, here, monkeypatch) -> None:
     assert_same(here, sample(model, [lambda part=part: part for part in parts], **SETTINGS))
-    monkeypatch.setattr(crew, "_SMALL", 0)
+    monkeypatch.setattr(workers, "_SMALL", 0)
     assert_same(here, sample(model, paths, **SETTINGS))
 
 
@@ -109,12 +109,12 @@ def test_the_same_when_the_past_is_forgotten(model, parts, here, monkeypatch) ->
 
 def test_the_same_when_shards_are_lost_again_and_again(model, parts, here, monkeypatch) -> None:
     monkeypatch.setattr(sampler, "_REMEMBERED", 20)
-    from hedgerow.distributed import held
+    from hedgerow.distributed import working_shard
 
     def lose(update: Any) -> None:
-        for key in list(held._shelf):
+        for key in list(working_shard._shelf):
             if key[1] == update.done % 5:
-                del held._shelf[key]
+                del working_shard._shelf[key]
 
     assert_same(here, sample(model, parts, **SETTINGS, callbacks=[lose]))
 
@@ -122,18 +122,18 @@ def test_the_same_when_shards_are_lost_again_and_again(model, parts, here, monke
 @pytest.mark.parametrize("odd", [0, 1], ids=["even", "odd"])
 def test_the_same_when_a_shard_is_lost_before_every_second_command(model, parts, here, monkeypatch, odd) -> None:
     """In the middle of an iteration, with numbers of clusters and sides of proposals on their way."""
-    from hedgerow.distributed import held
+    from hedgerow.distributed import working_shard
 
     monkeypatch.setattr(sampler, "_REMEMBERED", 20)
-    ask, asked = crew.Crew.ask, []
+    ask, asked = workers.Workers.ask, []
 
     def ask_the_rest(self: Any, commands: Any) -> Any:
         asked.append(commands)
         if len(asked) % 2 == odd:
-            held._shelf.pop((self.run, len(asked) // 2 % 5), None)
+            working_shard._shelf.pop((self.run, len(asked) // 2 % 5), None)
         return ask(self, commands)
 
-    monkeypatch.setattr(crew.Crew, "ask", ask_the_rest)
+    monkeypatch.setattr(workers.Workers, "ask", ask_the_rest)
     assert_same(here, sample(model, parts, **SETTINGS))
     assert len(asked) > 80
 
@@ -333,7 +333,7 @@ def test_same_draws_from_any_number_of_workers(model, X, paths, here, workers) -
             there, home = ibhc(model, paths, seed=1, client=client), ibhc(model, paths, seed=1)
             assert there.log_bound == home.log_bound
             np.testing.assert_array_equal(there.labels, home.labels)
-            left = client.run(lambda: len(__import__("hedgerow.distributed.held", fromlist=["_shelf"])._shelf))
+            left = client.run(lambda: len(__import__("hedgerow.distributed.working_shard", fromlist=["_shelf"])._shelf))
             assert set(left.values()) == {0}
 
 

@@ -16,8 +16,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.distributed import Conditional, DistributedPosterior, resume, sample
-from hedgerow.distributed.held import Command
-from hedgerow.distributed.held import Sweep as SweepCommand
+from hedgerow.distributed.working_shard import Command
+from hedgerow.distributed.working_shard import Sweep as SweepCommand
 
 SETTINGS: dict[str, Any] = {"kernel": Conditional(scouts=200, pairs=8), "draws": 10, "warmup": 4, "seed": 5, "labels": "all"}
 TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "theta")

@@ -15,11 +15,11 @@ import pytest
 
 from hedgerow.distributed import Conditional
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.distributed.crew import LocalCrew
-from hedgerow.distributed.held import Names, Sweep
 from hedgerow.distributed.opening import open_chain
 from hedgerow.distributed.scouts import by_shard, choose_rows
 from hedgerow.distributed.sources import read_sources
+from hedgerow.distributed.workers import LocalWorkers
+from hedgerow.distributed.working_shard import Names, Sweep
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, PitmanYor, Prior, Stable
@@ -71,10 +71,10 @@ class Sharded:
         seed = int(rng.integers(2**62))
         ends = (0, *self.cuts, X.shape[0])
         parts = [slice(a, b) for a, b in pairwise(ends)]
-        crew = LocalCrew(read_sources("exam", [X[part] for part in parts], None))
+        workers = LocalWorkers(read_sources("exam", [X[part] for part in parts], None))
         moving = (*model.prior.laws(), *model.prior.auxiliaries)
         start = {"u": u, **{name: values[name] for name in moving if name in values}}
-        _, _, chain = open_chain(crew, model, self.kernel, seed, [labels[part] for part in parts], start)
+        _, _, chain = open_chain(workers, model, self.kernel, seed, [labels[part] for part in parts], start)
         chain.update_u, chain.update_hyper = update_u, bool(model.prior.laws())
         if not self.sweeps:
             stand_still(chain, X)
@@ -86,8 +86,8 @@ class Sharded:
             draws["log_joint"].append(chain.log_joint())
             for name in ("u", *moving):
                 draws[name].append(now[name])
-            chain.crew.restart_from(0, [])
-        crew.close()
+            chain.workers.restart_from(0, [])
+        workers.close()
         traces = {name: np.array(draws[name]) for name in moving}
         return KernelDraws(canonical(np.array(draws["labels"])), np.array(draws["u"]), traces, np.array(draws["log_joint"]))
 
@@ -98,7 +98,7 @@ def stand_still(chain: Coordinator, X: Any) -> None:
     def sweep(iteration: int) -> Any:
         labels = np.concatenate(chain.labels()).astype(np.int32)
         same = np.arange(chain.n_clusters, dtype=np.int32)
-        chain._names = [Names(same, same, same[:0], same[:0])] * len(chain.crew.sources)
+        chain._names = [Names(same, same, same[:0], same[:0])] * len(chain.workers.sources)
         chain._scout_labels = labels.copy()
         rows = choose_rows(len(labels), chain._options.visits_of(len(labels)), [iteration, chain._seed])
         return rows, by_shard(rows, chain._first), labels[rows], X[rows]

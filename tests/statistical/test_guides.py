@@ -55,7 +55,7 @@ GUIDES = {
 def test_exact_whatever_the_guide(guide: str, prior: str, likelihood: str) -> None:
     family, X = LIKELIHOODS[likelihood]
     model = hr.Mixture(PRIORS[prior], family)
-    alone = hr.TreeGuided(guide=GUIDES[guide](X), sweep_rate=0.0, global_moves=10, single_moves=0)
+    alone = hr.TreeGuided(guides=GUIDES[guide](X), sweep_rate=0.0, global_moves=10, single_moves=0)
     fixed = None if prior == "DP" else 1.7
     check_kernel(alone, model, X, u=fixed).raise_if_failed()
 
@@ -82,5 +82,5 @@ def test_sweeps_over_doubtful_rows_are_exact() -> None:
 def test_geweke_with_bad_guides(guide: str) -> None:
     family, X = LIKELIHOODS["GaussianWishart"]
     model = hr.Mixture(hr.NGG(hr.Gamma(2, 2), hr.Beta(2, 2)), family)
-    kernel = hr.TreeGuided(guide=GUIDES[guide](X), sweep_rate=0.3, global_moves=5)
+    kernel = hr.TreeGuided(guides=GUIDES[guide](X), sweep_rate=0.3, global_moves=5)
     geweke(kernel, model, len(X), replicates=50, steps=12, prior_draws=1200).raise_if_failed()

@@ -282,7 +282,7 @@ def test_pitman_yor_mixture_has_the_expected_number_of_clusters() -> None:
 
 def test_pitman_yor_mixture_partition_law() -> None:
     """Four points: the fifteen partitions against the law in closed form."""
-    theta, sigma, draws = 1.5, 0.6, 40_000
+    theta, sigma, draws = 1.5, 0.6, 10_000
     rng = np.random.default_rng(0)
     seen = Counter(tuple(pitman_yor_mixture(4, 1, theta, sigma, seed=rng).labels) for _ in range(draws))
     total = 0.0

@@ -33,13 +33,15 @@ def test_default_kernel_on_raw_wine():
 
 def test_guides_of_your_own_must_fit():
     X = hr.data.ring13(n=130, seed=0).X
-    with pytest.raises(hr.ParameterError, match="guide must"):
-        hr.TreeGuided(guide=np.zeros((3, 2)))
+    with pytest.raises(hr.ParameterError, match="guides must"):
+        hr.TreeGuided(guides=np.zeros((3, 2)))
     from scipy.cluster.hierarchy import linkage
 
     with pytest.raises(hr.ParameterError, match="join the 130 rows"):
-        hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), X, kernel=hr.TreeGuided(guide=linkage(X[:10])), draws=1, chains=1)
-    assert hr.TreeGuided(guide=linkage(X)) == hr.TreeGuided(guide=linkage(X))
+        hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), X, kernel=hr.TreeGuided(guides=linkage(X[:10])), draws=1, chains=1)
+    assert hr.TreeGuided(guides=linkage(X)) == hr.TreeGuided(guides=[linkage(X)]) != hr.TreeGuided()
+    with pytest.warns(FutureWarning, match="guides"):
+        assert hr.TreeGuided(guide=linkage(X)) == hr.TreeGuided(guides=linkage(X))
 
 
 def documents(seed: int, topics: int = 20, rows: int = 200, words: int = 300, length: int = 300):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+import math
 import pickle
 from typing import Any
 
@@ -91,9 +92,11 @@ def test_gaussian_marginals_are_integrals() -> None:
     m, r, nu, psi = 0.2, 0.5, 3.0, 0.8
 
     def integrand(mu: float, precision: float) -> float:
-        density = stats.norm.pdf(x[:, 0], mu, precision**-0.5).prod()
-        base = stats.norm.pdf(mu, m, (r * precision) ** -0.5)
-        return float(density * base * stats.gamma.pdf(precision, nu / 2, scale=2 / psi))
+        """Normal rows times normal-gamma base measure, in plain arithmetic: it is called a hundred thousand times."""
+        squares = sum((value - mu) ** 2 for value in x[:, 0].tolist()) + r * (mu - m) ** 2
+        normal = (precision / (2 * math.pi)) ** (len(x) / 2 + 0.5) * math.sqrt(r) * math.exp(-precision * squares / 2)
+        shape, rate = nu / 2, psi / 2
+        return normal * rate**shape / math.gamma(shape) * precision ** (shape - 1) * math.exp(-rate * precision)
 
     value, _ = integrate.dblquad(integrand, 0, 40, -12, 12, epsabs=1e-10)
     assert GaussianWishart([m], r, nu, [[psi]]).log_marginal(x) == pytest.approx(np.log(value), abs=1e-6)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from hedgerow.numerals import mean_and_spread
 from hedgerow.report import CountsPart, DrawsPart, PointsPart, ReportPayload
-from hedgerow.report.wording import agreement, headline, quantity_verdict
-from hedgerow.report.words import node_words, top_words
+from hedgerow.report.headline import headline
+from hedgerow.report.telling_words import node_words, top_words
+from hedgerow.summaries.verdicts import Sentence, agreement, quantity_verdict
 
 
 class TestWords:
@@ -32,10 +35,13 @@ class TestWords:
         assert words[4] == ["video"]
 
 
-class TestWording:
+class TestVerdicts:
     def draws(self, rhat: float, ess: float = 2000.0, chains: int = 4) -> DrawsPart:
         k = np.array([[3, 3, 4, 3]] * chains)
         return DrawsPart(k, {"log joint": k.astype(float)}, {"log joint": rhat}, {"log joint": ess})
+
+    def agree(self, draws: DrawsPart) -> Sentence:
+        return agreement(draws.quantities, draws.n_clusters, draws.rhat, draws.ess)
 
     @pytest.mark.parametrize(
         ("rhat", "ess", "tone", "words"),
@@ -48,17 +54,17 @@ class TestWording:
         ],
     )
     def test_agreement(self, rhat: float, ess: float, tone: str, words: str) -> None:
-        said = agreement(self.draws(rhat, ess))
+        said = self.agree(self.draws(rhat, ess))
         assert said.tone == tone
         assert words in said.text
 
     def test_a_quantity_that_never_changed_is_no_alarm(self) -> None:
         draws = DrawsPart(np.full((2, 5), 3), {"K": np.full((2, 5), 3.0)}, {"K": float("nan")})
-        assert quantity_verdict(draws, "K").text == "never changed"
-        assert agreement(draws).tone == "good"
+        assert quantity_verdict(draws.quantities["K"], draws.rhat["K"], math.inf).text == "never changed"
+        assert self.agree(draws).tone == "good"
 
     def test_one_chain_cannot_agree(self) -> None:
-        assert agreement(self.draws(1.0, chains=1)).tone == "warn"
+        assert self.agree(self.draws(1.0, chains=1)).tone == "warn"
 
     def test_headline(self) -> None:
         payload = ReportPayload("T", PointsPart([0, 0, 1], uncertainty=[0.0, 0.0, 0.9]), draws=self.draws(1.4), notes=["Mind."])

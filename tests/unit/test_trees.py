@@ -41,7 +41,7 @@ def test_guide_is_one_tree_with_the_forest_of_ibhc_in_it() -> None:
     tree.validate()
     assert tree.n_clusters == 1
     assert members(hr.ibhc(MODEL, X, passes=1, seed=3)) <= members(tree)
-    post = hr.sample(MODEL, X, kernel=hr.TreeGuided(guide=tree.to_linkage()), draws=3, warmup=2, chains=1, seed=0)
+    post = hr.sample(MODEL, X, kernel=hr.TreeGuided(guides=tree.to_linkage()), draws=3, warmup=2, chains=1, seed=0)
     assert post.labels.shape == (1, 3, 120)
 
 
@@ -111,14 +111,17 @@ def test_top_stacks_rows_and_never_cuts() -> None:
     assert (np.minimum(forest.size[forest.left[inner]], forest.size[forest.right[inner]]) == 1).all()
 
 
-def test_progress_hears_of_every_pass() -> None:
+def test_callbacks_hear_of_every_pass() -> None:
     X, _ = blobs(80, 4)
     heard: list[tuple[int, int, float]] = []
-    forest = hr.ibhc(MODEL, X, passes=3, seed=0, progress=lambda i, n, f: heard.append((i, n, f.log_joint)))
+    forest = hr.ibhc(MODEL, X, passes=3, seed=0, callbacks=[lambda i, n, f: heard.append((i, n, f.log_joint))])
     assert [h[:2] for h in heard] == [(1, 3), (2, 3), (3, 3)]
     assert forest.log_joint == max(h[2] for h in heard)
-    with pytest.raises(hr.ParameterError, match="progress"):
-        hr.ibhc(MODEL, X, progress=3)  # type: ignore[arg-type]
+    with pytest.raises(hr.ParameterError, match="callbacks"):
+        hr.ibhc(MODEL, X, callbacks=[3])  # type: ignore[list-item]
+    with pytest.warns(FutureWarning, match="callbacks"):
+        hr.ibhc(MODEL, X, passes=1, seed=0, progress=lambda i, n, f: heard.append((i, n, f.log_joint)))
+    assert len(heard) == 4
 
 
 @pytest.mark.parametrize("grow", [hr.bhc, hr.ibhc])

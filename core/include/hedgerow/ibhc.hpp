@@ -10,7 +10,7 @@
 #pragma once
 
 #include "hedgerow/forest.hpp"
-#include "hedgerow/halves.hpp"
+#include "hedgerow/tree_halves.hpp"
 
 namespace hedgerow {
 
@@ -78,7 +78,7 @@ class Inserter {
   Forest& f_;
   InsertOptions options_;
   Witness* witness_;
-  Halves halves_;
+  TreeHalves halves_;
   std::vector<Pending> pending_;
   std::vector<int> attached_;
   std::vector<int> compared_;

@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import metadata
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def decode(stored: Any, arrays: Mapping[str, npt.NDArray[Any]], classes: Mapping
             return tuple(decode(item, arrays, classes) for item in items)
         case {"class": str(name), "fields": dict(inside), **rest} if not rest and name in classes:
             cls = classes[name]
-            known = {f.name for f in fields(cls)}
+            known = set(signature(cls).parameters)  # names of older versions among them, which constructors still take
             needed = {f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING}
             if not needed <= set(inside) <= known:  # files of older versions lack what came later, which has a default
                 raise FormatError(f"load(...): the fields of a stored {name} must be {sorted(known)}. Got {sorted(inside)}.")

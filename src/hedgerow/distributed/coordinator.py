@@ -19,10 +19,10 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from hedgerow import _core
-from hedgerow.distributed.crew import Crew
-from hedgerow.distributed.held import Anchor, Command, Halve, Names, Place, Sweep, Tell
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
+from hedgerow.distributed.workers import Workers
+from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Place, Sweep, Tell
 from hedgerow.mixture import Mixture
 
 __all__ = ["Coordinator"]
@@ -63,12 +63,12 @@ class Scan(NamedTuple):
 
 
 class Coordinator:
-    """One chain over the shards of a crew."""
+    """One chain over the shards of a workers."""
 
     def __init__(
-        self, crew: Crew, model: Mixture, sizes: LongArray, scouts: Scouts, seed: int, options: Conditional, known: Known
+        self, workers: Workers, model: Mixture, sizes: LongArray, scouts: Scouts, seed: int, options: Conditional, known: Known
     ) -> None:
-        self.crew = crew
+        self.workers = workers
         self.scouts = scouts
         self.known = known
         self.measure = _core.Measure(model.prior.to_core(), int(sizes.sum()))
@@ -111,7 +111,7 @@ class Coordinator:
         return [answer["fingerprint"] for answer in self._tell(path)]
 
     def _tell(self, path: Path | None) -> list[dict[str, Any]]:
-        answers = self.crew.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path)))
+        answers = self.workers.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path)))
         self._names = None
         return answers
 
@@ -124,7 +124,7 @@ class Coordinator:
     def restore(self, labels: Sequence[IntArray], state: Mapping[str, Any]) -> bool:
         """Go back to a state that was left; False if these rows under these labels are not what it was about."""
         clusters = len(state["sizes"])
-        answers = self.crew.ask([Place(clusters, part) for part in labels])
+        answers = self.workers.ask([Place(clusters, part) for part in labels])
         self._gather(answers, clusters)
         found = self._ledger.log_marginals()
         same = np.array_equal(self.sizes, state["sizes"])
@@ -136,7 +136,7 @@ class Coordinator:
 
     def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None) -> None:
         """First labels, and first values of u and the hyper-parameters."""
-        answers = self.crew.ask(commands)
+        answers = self.workers.ask(commands)
         self._gather(answers, commands[0].clusters)
         if start is None:
             for number in range(_SETTLING):
@@ -164,7 +164,7 @@ class Coordinator:
 
     def _each(self, make: Callable[[Names | None, int], Command]) -> list[Command]:
         """A command for every shard that carries the numbers its clusters have been given meanwhile."""
-        count = len(self.crew.sources)
+        count = len(self.workers.sources)
         return [make(None if self._names is None else self._names[shard], shard) for shard in range(count)]
 
     def _sweep(self, iteration: int) -> tuple[LongArray, list[IntArray], IntArray, Any]:
@@ -172,7 +172,7 @@ class Coordinator:
         visits = self._options.visits_of(self._n)
         plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITED]), self._first)
         strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
-        anchors = self.crew.ask(self._each(lambda names, _: Anchor(names, self.n_clusters, self._n, iteration)))
+        anchors = self.workers.ask(self._each(lambda names, _: Anchor(names, self.n_clusters, self._n, iteration)))
         log_weight, log_alone = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
         command = {
             "anchor": np.minimum.reduce([answer["anchor"] for answer in anchors]),
@@ -183,7 +183,7 @@ class Coordinator:
             "iteration": iteration,
             "seed": self._seed,
         }
-        answers = self.crew.ask([Sweep(**command, visited=rows, strangers=s) for rows, s in zip(plain, strange, strict=True)])
+        answers = self.workers.ask([Sweep(**command, visited=rows, strangers=s) for rows, s in zip(plain, strange, strict=True)])
         self._gather(answers, self.n_clusters)
         assert self._names is not None
         named = list(zip(self._names, answers, strict=True))
@@ -196,7 +196,7 @@ class Coordinator:
         return rows, local, labels, stack([answer["data"] for answer in answers])
 
     def _gather(self, answers: Sequence[dict[str, Any]], known: int) -> None:
-        """Clusters `known` and new ones from what the shards say, those left empty dropped, in an order that no crew changes."""
+        """Clusters `known` and new ones from what the shards say, those left empty dropped, in an order that no workers changes."""
         fresh = [len(answer.get("founders", ())) for answer in answers]
         starts = known + np.cumsum([0, *fresh])
         targets = [np.r_[:known, start : start + count] for start, count in zip(starts, fresh, strict=False)]
@@ -314,7 +314,7 @@ class Coordinator:
             "iteration": iteration,
             "scan": scan,
         }
-        answers = self.crew.ask(self._each(lambda names, _: Halve(names, **command)))
+        answers = self.workers.ask(self._each(lambda names, _: Halve(names, **command)))
         self._names = None
         sides = _core.Ledger(self.scouts.bound)
         sides.reset(2 * len(proposals))
@@ -383,7 +383,7 @@ class Coordinator:
         self._ledger = ledger
         one, two = compact[first], compact[second]
         if self._names is None:
-            self._names = [Names(one, two, _NOTHING, _NOTHING)] * len(self.crew.sources)
+            self._names = [Names(one, two, _NOTHING, _NOTHING)] * len(self.workers.sources)
         else:  # the sweep's numbers have not reached the shards yet, so nothing was split
             self._names = [Names(one[n.first], two[n.second], n.rows, one[n.labels]) for n in self._names]
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.distributed.held import Command, Held
+from hedgerow.distributed.working_shard import Command, WorkingShard
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.trees import Forest
@@ -37,18 +37,18 @@ class Grow(Command):
     values: Mapping[str, float]
     repair: str
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with sizes, packed statistics and slacks log φ_t - log φ_h of the roots."""
-        fresh = held.trees is None
+        fresh = shard.trees is None
         if fresh:
-            held.trees = _core.TreeBuilder(held.bound, self.prior.to_core(), None, None, None, self.seed, held.source.number)
+            shard.trees = _core.TreeBuilder(shard.bound, self.prior.to_core(), None, None, None, self.seed, shard.source.number)
         values = dict(self.values)
-        held.trees.set_state(np.array([values.pop("log_u")]), np.array([values.pop("alpha")]), **values)
+        shard.trees.set_state(np.array([values.pop("log_u")]), np.array([values.pop("alpha")]), **values)
         if fresh:
-            held.trees.ibhc(self.repair)
+            shard.trees.ibhc(self.repair)
         else:
-            held.trees.revise(self.repair)
-        held.rows, answer = _roots(held.trees, held.core)
+            shard.trees.revise(self.repair)
+        shard.rows, answer = _roots(shard.trees, shard.core)
         return answer
 
 
@@ -62,12 +62,12 @@ class Sprout(Command):
     rows: IntArray
     changes: ClassVar[bool] = False
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers as `Grow` does."""
         if len(self.rows) == 0:
             return {"count": np.zeros(0, np.int64), "start": np.zeros(1, np.int64), "numbers": np.zeros(0), "slack": np.zeros(0)}
-        bound = self.model.bind(held.data[self.rows])
-        trees = _core.TreeBuilder(bound, self.model.prior.to_core(), None, None, None, self.seed, held.source.number)
+        bound = self.model.bind(shard.data[self.rows])
+        trees = _core.TreeBuilder(bound, self.model.prior.to_core(), None, None, None, self.seed, shard.source.number)
         values = dict(self.values)
         trees.set_state(np.array([values.pop("log_u")]), np.array([values.pop("alpha")]), **values)
         trees.ibhc("reinsert")

@@ -23,10 +23,10 @@ import numpy.typing as npt
 
 from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.distributed.held import fingerprint, shard_file
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.record import Record
 from hedgerow.distributed.scouts import Known
+from hedgerow.distributed.working_shard import fingerprint, shard_file
 from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.sampling import Checkpoint

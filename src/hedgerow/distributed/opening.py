@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.distributed.crew import Crew
-from hedgerow.distributed.held import Bind, Mark, Open, Place
 from hedgerow.distributed.joining import Joiner, Sprout
 from hedgerow.distributed.lasting import Standing
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Known, Scouts, by_shard, choose_rows, fetch_rows
+from hedgerow.distributed.workers import Workers
+from hedgerow.distributed.working_shard import Bind, Mark, Open, Place
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.sampling import sample as sample_here
@@ -35,9 +35,9 @@ _STRANGE = 0.02
 """Share of rows that are visited more often, as they fit the first clusters least."""
 
 
-def open_shards(owner: str, crew: Crew, model: Mixture) -> LongArray:
+def open_shards(owner: str, workers: Workers, model: Mixture) -> LongArray:
     """Load all shards; their numbers of rows."""
-    opened = crew.ask(Open(owner, model.likelihood))
+    opened = workers.ask(Open(owner, model.likelihood))
     columns = {answer["columns"]: shard for shard, answer in reversed(list(enumerate(opened)))}
     if len(columns) > 1:
         found = ", ".join(f"{count} (shard {shard})" for count, shard in columns.items())
@@ -47,50 +47,50 @@ def open_shards(owner: str, crew: Crew, model: Mixture) -> LongArray:
     total = sum(answer["total"] for answer in opened)
     most = model.likelihood.largest_total
     require(total <= most, owner, "shards", total, f"sum to at most {most:.0g} counts over all shards")
-    crew.rows = int(sizes.sum())
+    workers.rows = int(sizes.sum())
     return sizes
 
 
 def open_chain(
-    crew: Crew, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None
 ) -> tuple[Mixture, LongArray, Coordinator]:
     """Load the shards, choose scouts, resolve the model and place the rows."""
-    resolved, sizes, scouts, data = _bind(crew, model, kernel, seed)
+    resolved, sizes, scouts, data = _bind(workers, model, kernel, seed)
     trees = isinstance(init, str) and init == "ibhc"
-    known = _sprout(crew, resolved, data, sizes, seed) if trees else scouts.pack(scouts.clusters)
-    crew.ask(Mark(known, _STRANGE))
-    chain = Coordinator(crew, resolved, sizes, scouts, seed, kernel, known)
+    known = _sprout(workers, resolved, data, sizes, seed) if trees else scouts.pack(scouts.clusters)
+    workers.ask(Mark(known, _STRANGE))
+    chain = Coordinator(workers, resolved, sizes, scouts, seed, kernel, known)
     places = [Place(len(known[2]), known=known)] * len(sizes) if trees else _first_places(init, resolved, scouts, data, sizes, seed)
     chain.place(places, start)
     return resolved, sizes, chain
 
 
 def reopen_chain(
-    crew: Crew, model: Mixture, kernel: Conditional, seed: int, standing: Standing
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, standing: Standing
 ) -> tuple[Mixture, LongArray, Coordinator]:
     """The same for a run that has been left: rows are put where they were."""
-    resolved, sizes, scouts, _ = _bind(crew, model, kernel, seed)
+    resolved, sizes, scouts, _ = _bind(workers, model, kernel, seed)
     wanted = f"be the shards that the run began with, of {', '.join(str(len(part)) for part in standing.labels)} rows"
     good = len(sizes) == len(standing.labels) and all(len(p) == n for p, n in zip(standing.labels, sizes, strict=True))
     require(good, "distributed.resume", "shards", sizes.tolist(), wanted)
-    crew.ask(Mark(standing.known, _STRANGE))
-    chain = Coordinator(crew, resolved, sizes, scouts, seed, kernel, standing.known)
+    workers.ask(Mark(standing.known, _STRANGE))
+    chain = Coordinator(workers, resolved, sizes, scouts, seed, kernel, standing.known)
     before = chain.restore(standing.labels, standing.state)
     wanted = "hold the rows that the run began with: their labels make other clusters than the run had"
     require(before, "distributed.resume", "shards", f"{len(sizes)} shards", wanted)
     return resolved, sizes, chain
 
 
-def _bind(crew: Crew, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray, Scouts, Any]:
+def _bind(workers: Workers, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray, Scouts, Any]:
     """Shards under the resolved likelihood, with their scouts."""
-    sizes = open_shards(OWNER, crew, model)
+    sizes = open_shards(OWNER, workers, model)
     first = _first(sizes)
     rows = choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1])
-    data, local = fetch_rows(crew, rows, first)
+    data, local = fetch_rows(workers, rows, first)
     resolved = model.resolve(data, int(sizes.sum()))
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    crew.ask([Bind(resolved, int(first[i]), word, local[i]) for i in range(len(sizes))])
-    return resolved, sizes, Scouts.settle(resolved, rows, data, seed), data
+    workers.ask([Bind(resolved, int(first[i]), word, local[i]) for i in range(len(sizes))])
+    return resolved, sizes, Scouts.gather(resolved, rows, data, seed), data
 
 
 def _first(sizes: LongArray) -> LongArray:
@@ -98,7 +98,7 @@ def _first(sizes: LongArray) -> LongArray:
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
-def _sprout(crew: Crew, model: Mixture, data: Any, sizes: LongArray, seed: int) -> Known:
+def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed: int) -> Known:
     """Clusters of many more rows than there are scouts: trees over them where they are, joined by their roots."""
     before: tuple[int, dict[str, float]] | None = None
     for count in (_SPROUTS // 10, _SPROUTS):  # a tenth tells u, which grows with the rows
@@ -107,7 +107,7 @@ def _sprout(crew: Crew, model: Mixture, data: Any, sizes: LongArray, seed: int) 
         if before is not None:
             joiner.adopt(before[1] | {"log_u": before[1]["log_u"] + float(np.log(len(rows) / before[0]))})
         values = joiner.values()
-        grown = crew.ask([Sprout(model, seed, values, part) for part in by_shard(rows, _first(sizes))])
+        grown = workers.ask([Sprout(model, seed, values, part) for part in by_shard(rows, _first(sizes))])
         forest = joiner.join(grown)
         known = joiner.clusters(forest)
         joiner.resample(forest, 1)

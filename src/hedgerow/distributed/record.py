@@ -23,7 +23,7 @@ class Record:
         self._rows: list[dict[str, float]] = _rows(before or {})
         self._stats: list[dict[str, float]] = _rows((before or {}).get("sample_stats", {}))
         self.kept: dict[int, Sequence[npt.NDArray[Any]]] = {}
-        self.workers = chain.crew.size
+        self.workers = chain.workers.size
 
     @property
     def draws(self) -> int:
@@ -33,7 +33,7 @@ class Record:
     def add(self, seconds: float) -> None:
         """Keep the present state as a draw."""
         chain = self._chain
-        clock = chain.crew.clock
+        clock = chain.workers.clock
         times = {"seconds": seconds, "shard_seconds": clock.shards, "rounds": float(clock.rounds)}
         self._rows.append({"log_joint": chain.log_joint(), "n_clusters": chain.n_clusters} | chain.values())
         self._stats.append(chain.stats | times)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.distributed.held import shard_file
+from hedgerow.distributed.working_shard import shard_file
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.summaries.partitions import canonical

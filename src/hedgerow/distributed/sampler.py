@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.distributed.crew import Clock, open_crew
-from hedgerow.distributed.held import Place
 from hedgerow.distributed.lasting import Course, Lasting, Standing
 from hedgerow.distributed.opening import OWNER, SETTLED, check_model, open_chain, reopen_chain
 from hedgerow.distributed.options import Conditional, is_whole
 from hedgerow.distributed.record import Record
 from hedgerow.distributed.result import DistributedPosterior
 from hedgerow.distributed.sources import read_sources
+from hedgerow.distributed.workers import Clock, open_workers
+from hedgerow.distributed.working_shard import Place
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.sampling import Checkpoint, Update
@@ -185,16 +185,16 @@ class _Run:
     def run(self, shards: Any, standing: Standing | None = None) -> DistributedPosterior:
         """From the start, or from where the run was left; the shards are let go of at the end."""
         course, began = self.course, time.perf_counter()
-        crew = open_crew(OWNER, read_sources(OWNER, shards, self.client), self.client)
+        workers = open_workers(OWNER, read_sources(OWNER, shards, self.client), self.client)
         try:
-            basis = crew, course.model, course.kernel, course.seed
+            basis = workers, course.model, course.kernel, course.seed
             model, sizes, chain = open_chain(*basis, self.init) if standing is None else reopen_chain(*basis, standing)
             where = self.folder if self.lasting is None else self.lasting.draws
             record = Record(chain, course.labels, where, None if standing is None else standing.traces)
             self._iterate(chain, record, 0 if standing is None else standing.iteration)
             traces = record.traces()
         finally:
-            crew.close()
+            workers.close()
         run = {name: getattr(course, name) for name in ("seed", "draws", "warmup", "thin", "kernel")}
         run |= {"seconds": time.perf_counter() - began, "interrupted": record.draws < course.draws, "workers": record.workers}
         return DistributedPosterior(model, tuple(int(rows) for rows in sizes), **traces, run=run, kept=record.kept, folder=where)
@@ -203,7 +203,7 @@ class _Run:
         course, iteration, whole = self.course, done, True
         try:
             for iteration in range(done + 1, course.total + 1):
-                chain.crew.clock = Clock()
+                chain.workers.clock = Clock()
                 clock = time.perf_counter()
                 chain.step(iteration)
                 if iteration > course.warmup and (iteration - course.warmup) % course.thin == 0:
@@ -225,9 +225,9 @@ class _Run:
         """Now and then write the run down, or ask for all labels, so that what came before need not be remembered."""
         if self.lasting is not None and self.lasting.due():
             self.lasting.save(chain, iteration, record)
-        if chain.crew.changes > _REMEMBERED:
+        if chain.workers.changes > _REMEMBERED:
             parts = chain.labels()
-            chain.crew.restart_from(SETTLED, [Place(chain.n_clusters, part) for part in parts])
+            chain.workers.restart_from(SETTLED, [Place(chain.n_clusters, part) for part in parts])
 
 
 def _checked(owner: str, callbacks: Any) -> Callbacks:

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
-from hedgerow.distributed.crew import Crew
-from hedgerow.distributed.held import Fetch
+from hedgerow.distributed.workers import Workers
+from hedgerow.distributed.working_shard import Fetch
 from hedgerow.mixture import Mixture
 from hedgerow.trees import guide
 
@@ -56,7 +56,7 @@ class Scouts:
     """Labels of the scouts by the tree, cut where it says so."""
 
     @classmethod
-    def settle(cls, model: Mixture, rows: LongArray, data: Any, seed: int) -> Scouts:
+    def gather(cls, model: Mixture, rows: LongArray, data: Any, seed: int) -> Scouts:
         """Scouts with their tree."""
         bound = model.bind(data)
         if len(rows) < 2:
@@ -122,7 +122,7 @@ def stack(parts: Sequence[Any]) -> Any:
     return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
-def fetch_rows(crew: Crew, rows: LongArray, first: LongArray) -> tuple[Any, list[IntArray]]:
+def fetch_rows(workers: Workers, rows: LongArray, first: LongArray) -> tuple[Any, list[IntArray]]:
     """Copies of rows by global number, and their numbers within each shard."""
     local = by_shard(rows, first)
-    return stack([answer["data"] for answer in crew.ask([Fetch(part) for part in local])]), local
+    return stack([answer["data"] for answer in workers.ask([Fetch(part) for part in local])]), local

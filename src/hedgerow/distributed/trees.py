@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.distributed.crew import Crew, open_crew
-from hedgerow.distributed.held import Bind, Command, Held
 from hedgerow.distributed.joining import Grow, Joiner
 from hedgerow.distributed.opening import check_model, open_shards
 from hedgerow.distributed.result import DistributedForest
 from hedgerow.distributed.scouts import choose_rows, fetch_rows
 from hedgerow.distributed.sources import read_sources
+from hedgerow.distributed.workers import Workers, open_workers
+from hedgerow.distributed.working_shard import Bind, Command, WorkingShard
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.trees import Forest
@@ -39,9 +39,9 @@ class Rows(Command):
 
     changes = False
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with the numbers of the roots."""
-        return {"rows": held.rows}
+        return {"rows": shard.rows}
 
 
 def ibhc(
@@ -91,31 +91,31 @@ def ibhc(
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
     require(seed is None or (whole and int(seed) >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
     used_seed = secrets.randbits(63) if seed is None else int(seed)
-    crew = open_crew(OWNER, read_sources(OWNER, shards, client), client)
+    workers = open_workers(OWNER, read_sources(OWNER, shards, client), client)
     try:
-        return _grow(crew, model, passes, repair, u, used_seed, labels)
+        return _grow(workers, model, passes, repair, u, used_seed, labels)
     finally:
-        crew.close()
+        workers.close()
 
 
-def _grow(crew: Crew, model: Mixture, passes: int, repair: str, u: float | None, seed: int, labels: bool) -> DistributedForest:
-    sizes = open_shards(OWNER, crew, model)
+def _grow(workers: Workers, model: Mixture, passes: int, repair: str, u: float | None, seed: int, labels: bool) -> DistributedForest:
+    sizes = open_shards(OWNER, workers, model)
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    data, local = fetch_rows(crew, choose_rows(int(sizes.sum()), _SAMPLE, [seed, 1]), first)
+    data, local = fetch_rows(workers, choose_rows(int(sizes.sum()), _SAMPLE, [seed, 1]), first)
     resolved = model.resolve(data, int(sizes.sum()))
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    crew.ask([Bind(resolved, int(start), word, local[i]) for i, start in enumerate(first)])
+    workers.ask([Bind(resolved, int(start), word, local[i]) for i, start in enumerate(first)])
     joiner = Joiner(resolved, data, int(sizes.sum()), u, seed)
     best: tuple[Forest, tuple[int, ...]] | None = None
     rows: list[IntArray] | None = None
     for number in range(passes):
-        grown = crew.ask(Grow(resolved.prior, word, joiner.values(), repair))
+        grown = workers.ask(Grow(resolved.prior, word, joiner.values(), repair))
         forest = joiner.join(grown)
         log_joint = joiner.log_joint(forest)
         if best is None or log_joint > joiner.best:
             joiner.best = log_joint
             best = forest, tuple(len(answer["slack"]) for answer in grown)
-            rows = [answer["rows"] for answer in crew.ask(Rows())] if labels else None
+            rows = [answer["rows"] for answer in workers.ask(Rows())] if labels else None
         joiner.resample(forest, number + 1)
     assert best is not None
     return DistributedForest(resolved, tuple(int(n) for n in sizes), best[0], best[1], rows)

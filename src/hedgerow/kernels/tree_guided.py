@@ -15,7 +15,8 @@ and a part of it sweeps at a falling temperature, which finds partitions that no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = ["TreeGuided"]
 
 TUNED = -1
 """The core's word for a number that the warm-up decides."""
+GUIDES = "be a whole number from 1 up, or linkage matrices of shape (n - 1, 4), such as SciPy makes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +45,17 @@ class TreeGuided(Kernel):
     single_moves : int, optional
         Births and deaths of clusters of one row proposed an iteration, once the warm-up is over. By default enough to renew
         such clusters in every iteration. 0 for none.
-    guides : int
-        Guide trees grown for each chain; every proposal follows one of them, drawn at random.
+    guides : int, linkage matrix, or list of them
+        How many guide trees to grow for each chain; every proposal follows one of them, drawn at random. Or your own, as SciPy
+        linkage matrices of shape (n - 1, 4).
     sweep_rate : float
         Probability that an iteration ends with a Gibbs sweep. After the warm-up a sweep visits the rows that are likely to move,
         as seen then, and a quarter of the others, in turn; without a warm-up it visits all.
     anneal : bool
         Let sweeps from a tenth to half of the warm-up run at a falling temperature, and go on from what they find if its mode has more
         mass.
-    guide : array-like or list of them, optional
-        Your own guide trees instead, as SciPy linkage matrices of shape (n - 1, 4).
+    guide : optional
+        The old name of guides of your own, for one more version.
 
     >>> import hedgerow as hr
     >>> model, X = hr.Mixture(hr.DP(), hr.GaussianWishart()), hr.data.ring13(n=65).X
@@ -63,40 +66,47 @@ class TreeGuided(Kernel):
 
     global_moves: int | None = None
     single_moves: int | None = None
-    guides: int = 2
+    guides: Any = 2
     sweep_rate: float = 1.0
     anneal: bool = True
-    guide: Any = None
+    guide: InitVar[Any] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, guide: Any) -> None:
         """Refuse counts and rates that are none, and read the guides given."""
+        if guide is not None:
+            warnings.warn("TreeGuided(guide=...) is now TreeGuided(guides=...).", FutureWarning, stacklevel=3)
+            object.__setattr__(self, "guides", guide)
         for name in ("global_moves", "single_moves"):
             moves = getattr(self, name)
             good = moves is None or (is_whole(moves) and moves >= 0)
             require(good, "TreeGuided", name, moves, "be a whole number from 0 up, or None")
         idle = self.global_moves == 0 and self.single_moves == 0 and self.sweep_rate == 0
         require(not idle, "TreeGuided", "sweep_rate", self.sweep_rate, "be positive where there are no other moves")
-        require(is_whole(self.guides) and self.guides >= 1, "TreeGuided", "guides", self.guides, "be a whole number from 1 up")
         good = isinstance(self.sweep_rate, (int, float)) and 0 <= self.sweep_rate <= 1
         require(good, "TreeGuided", "sweep_rate", self.sweep_rate, "lie in [0, 1]")
         require(isinstance(self.anneal, bool), "TreeGuided", "anneal", self.anneal, "be True or False")
-        if self.guide is not None:
-            given = self.guide if isinstance(self.guide, (list, tuple)) and self.guide and np.ndim(self.guide[0]) == 2 else [self.guide]
-            object.__setattr__(self, "guide", tuple(_read_linkage(linkage) for linkage in given))
+        if np.ndim(self.guides) == 0 and is_whole(self.guides):
+            require(self.guides >= 1, "TreeGuided", "guides", self.guides, GUIDES)
+        else:
+            several = isinstance(self.guides, (list, tuple)) and len(self.guides) > 0 and np.ndim(self.guides[0]) == 2
+            given = self.guides if several else [self.guides]
+            object.__setattr__(self, "guides", tuple(_read_linkage(linkage) for linkage in given))
+
+    @property
+    def own(self) -> tuple[npt.NDArray[np.float64], ...]:
+        """The linkage matrices that were given; none where guides are grown."""
+        return self.guides if isinstance(self.guides, tuple) else ()
 
     def __repr__(self) -> str:
-        own = "" if self.guide is None else f", guide=<{len(self.guide)} of your own>"
+        guides = f"<{len(self.own)} of your own>" if self.own else self.guides
         moves = f"global_moves={self.global_moves}, single_moves={self.single_moves}"
-        return f"TreeGuided({moves}, guides={self.guides}, sweep_rate={self.sweep_rate}, anneal={self.anneal}{own})"
+        return f"TreeGuided({moves}, guides={guides}, sweep_rate={self.sweep_rate}, anneal={self.anneal})"
 
     def __eq__(self, other: object) -> bool:
         """Equal by value."""
         if not isinstance(other, TreeGuided):
             return NotImplemented
-        same = repr(self) == repr(other)
-        if self.guide is None or other.guide is None:
-            return same
-        return same and all(np.array_equal(a, b) for a, b in zip(self.guide, other.guide, strict=True))
+        return repr(self) == repr(other) and all(np.array_equal(a, b) for a, b in zip(self.own, other.own, strict=True))
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -104,12 +114,12 @@ class TreeGuided(Kernel):
     def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe."""
         given = []
-        for linkage in self.guide or ():
+        for linkage in self.own:
             wanted = f"join the {site.likelihood.n_rows} rows of X"
-            require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guide", linkage, wanted)
+            require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guides", linkage, wanted)
             given.append(_as_guide(linkage))
         large, small = (TUNED if moves is None else moves for moves in (self.global_moves, self.single_moves))
-        return _core.tree_guided(given, self.guides, large, small, self.anneal, float(self.sweep_rate))
+        return _core.tree_guided(given, 0 if given else self.guides, large, small, self.anneal, float(self.sweep_rate))
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:
@@ -118,7 +128,7 @@ def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
     good = array.ndim == 2 and array.shape[1:] == (4,) and bool(np.isfinite(array[:, :2]).all())
-    require(good, "TreeGuided", "guide", linkage, "be a linkage matrix of shape (n - 1, 4), such as SciPy makes")
+    require(good, "TreeGuided", "guides", linkage, GUIDES)
     array.setflags(write=False)
     return array
 
@@ -130,4 +140,4 @@ def _as_guide(linkage: npt.NDArray[np.float64]) -> _core.WeightedGuide:
     try:
         return _core.WeightedGuide(left, right)
     except ValueError as error:
-        raise ParameterError(f"TreeGuided(guide=...): guide must be one binary tree over all rows: {error}.") from error
+        raise ParameterError(f"TreeGuided(guides=...): guides must each be one binary tree over all rows: {error}.") from error

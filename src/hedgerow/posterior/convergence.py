@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.posterior.draws import Draws, FloatArray
-from hedgerow.report.payload import DrawsPart
-from hedgerow.report.wording import agreement
 from hedgerow.summaries.diagnostics import ess_bulk, ess_tail, hdi, mcse_mean, rhat
 from hedgerow.summaries.table import Table
+from hedgerow.summaries.verdicts import agreement
 
 __all__ = ["quantities", "summary"]
 
@@ -65,4 +64,4 @@ def _verdict(draws: Draws, watched: dict[str, FloatArray], columns: dict[str, np
         return "Too few draws to judge the chains: run longer."
     measured = dict(zip(watched, columns["r_hat"].tolist(), strict=True))
     effective = dict(zip(watched, columns["ess_bulk"].tolist(), strict=True))
-    return agreement(DrawsPart(draws.n_clusters, watched, measured, effective)).text
+    return agreement(watched, draws.n_clusters, measured, effective).text

@@ -33,12 +33,13 @@ from hedgerow.report import (
     SimilarityPart,
     TreePart,
 )
-from hedgerow.report.wording import Sentence, headline
+from hedgerow.report.headline import headline
 from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.summaries.profiles import profiles
+from hedgerow.summaries.verdicts import Sentence
 from hedgerow.trees import ibhc
 from hedgerow.trees.reporting import place_points, tree_part
 

@@ -12,7 +12,7 @@ from hedgerow.numerals import mean_and_spread
 from hedgerow.report.markup import breakable, escape, hint, table
 from hedgerow.report.pack import MOST_COLUMNS, shown_columns
 from hedgerow.report.payload import Profile, ProfilesPart, ReportPayload
-from hedgerow.report.words import top_words
+from hedgerow.report.telling_words import top_words
 
 __all__ = ["clusters_body"]
 

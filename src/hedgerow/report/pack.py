@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.report.payload import ColumnsPart, DrawsPart, ProfilesPart, ReportPayload, SimilarityPart, TreePart
-from hedgerow.report.words import node_words, top_words
+from hedgerow.report.telling_words import node_words, top_words
 
 __all__ = ["MOST_COLUMNS", "MOST_POINTS", "pack", "shown_columns"]
 

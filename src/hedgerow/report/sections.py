@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from hedgerow.report.clusters import clusters_body
+from hedgerow.report.headline import headline
 from hedgerow.report.markup import escape, hint, table
 from hedgerow.report.pack import MOST_POINTS
 from hedgerow.report.payload import DrawsPart, ReportPayload
-from hedgerow.report.wording import headline, quantity_verdict
+from hedgerow.summaries.verdicts import quantity_verdict
 
 __all__ = ["Section", "sections_of"]
 
@@ -92,7 +94,7 @@ def _agreementtable(draws: DrawsPart, chains: int) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     rows = []
     for name, rhat in draws.rhat.items():
-        verdict = quantity_verdict(draws, name)
+        verdict = quantity_verdict(draws.quantities.get(name, draws.n_clusters), float(rhat), float(draws.ess.get(name, math.inf)))
         words = "one chain only" if chains == 1 else f"chains {verdict.text}"
         rows.append(
             f'<tr><th scope="row">{escape(name)}</th><td>{_figure(rhat, 3)}</td>'

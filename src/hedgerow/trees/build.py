@@ -8,7 +8,7 @@ hyper-parameters resampled in between, and the forest of highest log joint is ke
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from hedgerow.mixture import Mixture
 from hedgerow.trees.forest import Forest
 
 __all__ = ["bhc", "guide", "ibhc"]
+
+Callback = Callable[[int, int, Forest], object]
 
 _ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 
@@ -85,7 +87,8 @@ def ibhc(
     times: Any = None,
     seed: int | None = None,
     u: Any = None,
-    progress: Callable[[int, int, Forest], object] | None = None,
+    callbacks: Sequence[Callback] = (),
+    progress: Callback | None = None,
 ) -> Forest:
     """Incremental Bayesian hierarchical clustering.
 
@@ -108,8 +111,10 @@ def ibhc(
         starts from nothing, and trees grow nearly as deep as they have rows.
     connectivity, times, seed, u :
         As for `bhc`.
+    callbacks : sequence of callables
+        Each is called after every pass with its number, the number of passes and its forest.
     progress : callable, optional
-        Called after every pass with its number, the number of passes and its forest.
+        The old name of one such callback, for one more version.
 
     Notes
     -----
@@ -128,7 +133,11 @@ def ibhc(
     require(isinstance(repair, str) and repair in ("reinsert", "bhc"), owner, "repair", repair, "be 'reinsert' or 'bhc'")
     require(isinstance(insert, str) and insert in ("seq", "top"), owner, "insert", insert, "be 'seq' or 'top'")
     require(isinstance(balance, bool), owner, "balance", balance, "be True or False")
-    require(progress is None or callable(progress), owner, "progress", progress, "be a function of (pass, passes, forest), or None")
+    if progress is not None:
+        warnings.warn("ibhc(progress=f) is now ibhc(callbacks=[f]).", FutureWarning, stacklevel=2)
+        callbacks = (*callbacks, progress)
+    good = isinstance(callbacks, Sequence) and all(callable(callback) for callback in callbacks)
+    require(good, owner, "callbacks", callbacks, "be functions of (pass, passes, forest)")
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
     best = _Best(builder)
     count = passes if insert == "seq" else 1
@@ -142,8 +151,8 @@ def ibhc(
                 builder.revise(repair, False)
             best.see()
             done = index + 1
-            if progress is not None:
-                progress(done, count, _forest(builder))
+            for callback in callbacks:
+                callback(done, count, _forest(builder))
             builder.resample(sampled_u, sampled)
     except KeyboardInterrupt:
         if done == 0:
@@ -155,7 +164,7 @@ def ibhc(
 def guide(model: Mixture, X: Any, *, passes: int = 1, times: Any = None, seed: int | None = None, u: Any = None) -> Forest:
     """One binary tree over all rows: that of `ibhc`, with the roots joined by `bhc` past d = 1.
 
-    It guides the moves of `TreeGuided` (`guide=tree.to_linkage()`), which are exact whatever the tree. `passes`, `times`, `seed` and
+    It guides the moves of `TreeGuided` (`guides=tree.to_linkage()`), which are exact whatever the tree. `passes`, `times`, `seed` and
     `u` are as for `ibhc`; the last pass is the one that counts.
 
     Parameters

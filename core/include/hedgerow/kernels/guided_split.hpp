@@ -9,7 +9,7 @@
 #include <span>
 
 #include "hedgerow/guide.hpp"
-#include "hedgerow/kernels/sides.hpp"
+#include "hedgerow/kernels/split_sides.hpp"
 
 namespace hedgerow {
 
@@ -39,7 +39,7 @@ class GuidedSplit {
 
   // log s: the chance that the pair law separates the two sides.
   double log_separated();
-  Sides& sides() { return sides_; }
+  SplitSides& sides() { return sides_; }
   void second_side(std::vector<int>& out) const;  // its rows
 
  private:
@@ -54,7 +54,7 @@ class GuidedSplit {
   int pick(Rng& rng, int begin, int end, int side, int count) const;
 
   Induced induced_;
-  Sides sides_;
+  SplitSides sides_;
   int i_ = 0, j_ = 0;  // positions of the seeds
   double omega_total_ = 0.0, separated_ = 0.0;
   std::vector<double> omega_, pair_weight_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hedgerow/kernels/gibbs.hpp"
-#include "hedgerow/kernels/sides.hpp"
+#include "hedgerow/kernels/split_sides.hpp"
 
 namespace hedgerow {
 
@@ -20,7 +20,7 @@ class SplitMerge final : public Kernel {
 
   int scans_;
   Gibbs gibbs_;
-  Sides sides_;
+  SplitSides sides_;
   std::vector<int> rows_;  // members of the two clusters but the seeds, then the seeds
   std::vector<char> side_of_;
   double split_ = 0.0, accepted_ = 0.0, log_r_ = 0.0;

@@ -46,7 +46,7 @@ class Categorical final : public Likelihood {
   double log_step(int cell, std::int32_t count) const { return tables_.log_step(table_of_[cell], count); }
 
  private:
-  void settle(int i);  // what follows from the cells of row i: gaps, log p(x_i)
+  void derive(int i);  // what follows from the cells of row i: gaps, log p(x_i)
 
   int n_ = 0, d_, gaps_ = 0, factors_ = 1;
   std::vector<std::int32_t> first_, reference_, table_of_, cells_;

@@ -36,7 +36,7 @@ class Poisson final : public Likelihood {
   double log_rate(int j, double n) const { return rates_.log_plus(rate_of_[j], static_cast<std::int64_t>(n)); }
 
  private:
-  void settle(const int* rows, int n);  // what follows from these rows: tables, factorials, log p(x)
+  void derive(const int* rows, int n);  // what follows from these rows: tables, factorials, log p(x)
 
   int n_ = 0, d_, factor_bits_ = 0;
   double total_ = 0.0, smallest_, largest_;

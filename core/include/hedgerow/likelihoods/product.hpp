@@ -18,7 +18,7 @@ class Product final : public Likelihood {
   void take(const Likelihood& other, const int* to) override;
 
  private:
-  void settle(const int* rows, int n);
+  void derive(const int* rows, int n);
 
   std::vector<std::shared_ptr<Likelihood>> parts_;
 };

@@ -1,5 +1,5 @@
 // The search for two sides of a tree.
-#include "hedgerow/halves.hpp"
+#include "hedgerow/tree_halves.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -11,14 +11,14 @@ constexpr int kSweeps = 8;
 constexpr double kReach = 4.0;  // a search goes on while so many more sweeps like the last could make it worth it
 }  // namespace
 
-double Halves::weight(int m, const double* lq) const { return f_.measure().log_weight(m, lq); }
+double TreeHalves::weight(int m, const double* lq) const { return f_.measure().log_weight(m, lq); }
 
-double Halves::potential(int slot) const {
+double TreeHalves::potential(int slot) const {
   const int R = f_.measure().trivial_q() ? 0 : f_.measure().bases();
   return weight(size_[slot], R > 0 ? log_q_.data() + static_cast<std::size_t>(slot) * R : nullptr) + log_like_[slot];
 }
 
-void Halves::load(int slot, Ref a) {
+void TreeHalves::load(int slot, Ref a) {
   if (a >= 0) {
     sums_->load(slot, f_.statistics(), a);
   } else {
@@ -31,7 +31,7 @@ void Halves::load(int slot, Ref a) {
   if (lq != nullptr) std::copy_n(lq, f_.measure().bases(), log_q_.begin() + static_cast<std::ptrdiff_t>(slot) * f_.measure().bases());
 }
 
-void Halves::take_apart(Ref root) {
+void TreeHalves::take_apart(Ref root) {
   above_.clear();
   blocks_.assign(1, root);
   while (static_cast<int>(blocks_.size()) < kBlocks) {
@@ -56,7 +56,7 @@ void Halves::take_apart(Ref root) {
 }
 
 // a goes on as both.
-void Halves::merge(int into, int other) {
+void TreeHalves::merge(int into, int other) {
   const int R = f_.measure().trivial_q() ? 0 : f_.measure().bases();
   sums_->merge(into, other);
   size_[into] += size_[other];
@@ -66,7 +66,7 @@ void Halves::merge(int into, int other) {
   std::replace(side_of_.begin(), side_of_.end(), other, into);
 }
 
-double Halves::joined(int a, int b, double log_like) const {
+double TreeHalves::joined(int a, int b, double log_like) const {
   const int R = f_.measure().trivial_q() ? 0 : f_.measure().bases();
   std::vector<double> lq(R);
   for (int r = 0; r < R; ++r) lq[r] = log_q_[static_cast<std::size_t>(a) * R + r] + log_q_[static_cast<std::size_t>(b) * R + r];
@@ -74,7 +74,7 @@ double Halves::joined(int a, int b, double log_like) const {
 }
 
 // Greedily, down to two.
-void Halves::gather() {
+void TreeHalves::gather() {
   const int count = static_cast<int>(blocks_.size());
   std::vector<int> alive = side_of_, others;
   gain_.assign(static_cast<std::size_t>(count) * count, -kInf);
@@ -107,7 +107,7 @@ void Halves::gather() {
 }
 
 // Two subtrees are the sides; the others come in random order and join the side that suits them.
-void Halves::gather_round_two(Rng& rng) {
+void TreeHalves::gather_round_two(Rng& rng) {
   const int count = static_cast<int>(blocks_.size());
   std::vector<int> order = side_of_;
   for (int i = 0; i < count; ++i) std::swap(order[i], order[i + rng.index(count - i)]);
@@ -122,7 +122,7 @@ void Halves::gather_round_two(Rng& rng) {
 }
 
 // Every row against both sides, its own without it; returns how many have changed over.
-int Halves::change_sides() {
+int TreeHalves::change_sides() {
   const Measure& measure = f_.measure();
   const int R = measure.trivial_q() ? 0 : measure.bases();
   std::vector<double> mixing(2 * static_cast<std::size_t>(R));
@@ -172,7 +172,7 @@ int Halves::change_sides() {
   return changed;
 }
 
-bool Halves::find(Ref root, Rng* rng) {
+bool TreeHalves::find(Ref root, Rng* rng) {
   if (!f_.splittable(root) || f_.size(root) != f_.leaf_count(root)) return false;  // summaries have no rows that could change sides
   take_apart(root);
   if (rng == nullptr) {

@@ -1,7 +1,7 @@
-"""Crew: whoever works on the shards, here in threads or on the workers of a Dask cluster, and the record that replaces the lost.
+"""Workers: whoever works on the shards, here in threads or on the workers of a Dask cluster, and the record that replaces the lost.
 
 The coordinator asks all shards one thing at a time and gets their answers in the order of the shards. Since the last time that labels
-were told, the crew keeps the commands that changed them, so that a shard can be brought back anywhere.
+were told, the workers keeps the commands that changed them, so that a shard can be brought back anywhere.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow.distributed.held import Answer, Command, Missing, forget, serve
 from hedgerow.distributed.sources import Source
+from hedgerow.distributed.working_shard import Answer, Command, Missing, forget, serve
 from hedgerow.errors import need_extra, require
 
-__all__ = ["Clock", "Crew", "DaskCrew", "LocalCrew", "open_crew"]
+__all__ = ["Clock", "DaskWorkers", "LocalWorkers", "Workers", "open_workers"]
 
 _SMALL = 20_000
 """Rows below which threads cost more than they give."""
@@ -34,7 +34,7 @@ class Clock:
     rounds: int = 0
 
 
-class Crew:
+class Workers:
     """Asks shards; how is left to the kinds below."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -105,7 +105,7 @@ class Crew:
         raise NotImplementedError
 
 
-class LocalCrew(Crew):
+class LocalWorkers(Workers):
     """Shards in this process, in threads where that pays."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -131,7 +131,7 @@ class LocalCrew(Crew):
         return total if self._pool is None else max(total / self._threads, max(answer.seconds for answer in answers))
 
 
-class DaskCrew(Crew):
+class DaskWorkers(Workers):
     """Shards on the workers of a Dask cluster; each stays where it is as long as its worker lives."""
 
     def __init__(self, sources: Sequence[Source], client: Any) -> None:
@@ -206,10 +206,10 @@ def serve_here(run: str, **job: Any) -> Answer | Missing:
     return serve(run, place=str(worker().address), **job)
 
 
-def open_crew(owner: str, sources: Sequence[Source], client: Any) -> Crew:
-    """The crew for a client, or for none."""
+def open_workers(owner: str, sources: Sequence[Source], client: Any) -> Workers:
+    """The workers for a client, or for none."""
     if client is None:
-        return LocalCrew(sources)
+        return LocalWorkers(sources)
     distributed = need_extra("distributed", "dask")
     require(isinstance(client, distributed.Client), owner, "client", client, "be a distributed.Client, or None for this process")
-    return DaskCrew(sources, client)
+    return DaskWorkers(sources, client)

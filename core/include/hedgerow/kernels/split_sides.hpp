@@ -9,7 +9,7 @@
 
 namespace hedgerow {
 
-class Sides {
+class SplitSides {
  public:
   void attach(State& state);  // before each use; cheap when nothing changed
   void clear(int side);

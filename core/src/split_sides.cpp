@@ -1,9 +1,9 @@
 // Bookkeeping of the two halves of a split.
-#include "hedgerow/kernels/sides.hpp"
+#include "hedgerow/kernels/split_sides.hpp"
 
 namespace hedgerow {
 
-void Sides::attach(State& state) {
+void SplitSides::attach(State& state) {
   state_ = &state;
   if (likelihood_ == &state.partition.likelihood()) return;
   likelihood_ = &state.partition.likelihood();
@@ -11,27 +11,29 @@ void Sides::attach(State& state) {
   statistics_->reserve(3);
 }
 
-void Sides::clear(int side) {
+void SplitSides::clear(int side) {
   statistics_->clear(side);
   size_[side] = 0;
   q_[side].assign(state_->measure.trivial_q() ? 0 : state_->measure.bases(), 0.0);
 }
 
-double Sides::log_phi(int side) { return state_->measure.log_weight(size_[side], q_[side].data()) + statistics_->log_marginal(side); }
+double SplitSides::log_phi(int side) {
+  return state_->measure.log_weight(size_[side], q_[side].data()) + statistics_->log_marginal(side);
+}
 
-void Sides::add_q(std::vector<double>& q, int row, double sign) const {
+void SplitSides::add_q(std::vector<double>& q, int row, double sign) const {
   if (q.empty()) return;
   const double* lq = state_->measure.lq_row(state_->partition.group(row));
   for (std::size_t r = 0; r < q.size(); ++r) q[r] += sign * lq[r];
 }
 
-void Sides::add(int side, int row) {
+void SplitSides::add(int side, int row) {
   statistics_->add(side, row);
   add_q(q_[side], row, 1.0);
   ++size_[side];
 }
 
-void Sides::remove(int side, int row, const std::vector<int>& rows, const std::vector<char>& side_of) {
+void SplitSides::remove(int side, int row, const std::vector<int>& rows, const std::vector<char>& side_of) {
   add_q(q_[side], row, -1.0);
   --size_[side];
   if (statistics_->remove(side, row)) return;
@@ -40,25 +42,25 @@ void Sides::remove(int side, int row, const std::vector<int>& rows, const std::v
     if (side_of[i] == side && rows[i] != row) statistics_->add(side, rows[i]);
 }
 
-double Sides::weight_step(int side, int count, const double* q) const {
+double SplitSides::weight_step(int side, int count, const double* q) const {
   const Measure& measure = state_->measure;
   if (measure.trivial_q()) return measure.log_kappa(size_[side] + count) - measure.log_kappa(size_[side]);
   return measure.log_weight(size_[side] + count, q) - measure.log_weight(size_[side], q_[side].data());
 }
 
-double Sides::score(int row, int side) {
+double SplitSides::score(int row, int side) {
   work_ = q_[side];
   add_q(work_, row, 1.0);
   return statistics_->log_predictive(row, side) + weight_step(side, 1, work_.data());
 }
 
-double Sides::score_without(int row, int side) {
+double SplitSides::score_without(int row, int side) {
   work_ = q_[side];
   add_q(work_, row, -1.0);
   return statistics_->log_predictive_without(row, side) - weight_step(side, -1, work_.data());
 }
 
-void Sides::set_block(std::span<const int> rows) {
+void SplitSides::set_block(std::span<const int> rows) {
   statistics_->clear(2);
   block_size_ = static_cast<int>(rows.size());
   block_q_.assign(q_[0].size(), 0.0);
@@ -68,7 +70,7 @@ void Sides::set_block(std::span<const int> rows) {
   }
 }
 
-void Sides::score_block(double* out) {
+void SplitSides::score_block(double* out) {
   const int both[2] = {0, 1};
   statistics_->log_marginal_merged(2, both, 2, out);
   for (int side = 0; side < 2; ++side) {
@@ -78,7 +80,7 @@ void Sides::score_block(double* out) {
   }
 }
 
-void Sides::add_block(int side) {
+void SplitSides::add_block(int side) {
   statistics_->merge(side, 2);
   for (std::size_t r = 0; r < q_[side].size(); ++r) q_[side][r] += block_q_[r];
   size_[side] += block_size_;

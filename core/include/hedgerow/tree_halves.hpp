@@ -7,9 +7,9 @@
 
 namespace hedgerow {
 
-class Halves {
+class TreeHalves {
  public:
-  explicit Halves(Forest& forest) : f_(forest), sums_(forest.likelihood().statistics(Layout::nodes)) {}
+  explicit TreeHalves(Forest& forest) : f_(forest), sums_(forest.likelihood().statistics(Layout::nodes)) {}
 
   // Whether the rows below `root` are better as two clusters than as one, as far as this search goes. With random numbers the sides
   // grow from two subtrees drawn at random, without them the subtrees are joined greedily.

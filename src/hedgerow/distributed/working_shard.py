@@ -1,4 +1,4 @@
-"""Held: a shard where it lives, and the commands that it obeys.
+"""WorkingShard: a shard where it lives, and the commands that it obeys.
 
 A worker keeps the shards it has loaded, each with the number of the last command that changed it. A command that does not follow on
 that one is answered with `Missing`, and is then sent again with everything since the last known labels: commands are pure functions of
@@ -32,7 +32,6 @@ __all__ = [
     "Command",
     "Fetch",
     "Halve",
-    "Held",
     "Mark",
     "Missing",
     "Names",
@@ -40,6 +39,7 @@ __all__ = [
     "Place",
     "Sweep",
     "Tell",
+    "WorkingShard",
     "fingerprint",
     "forget",
     "serve",
@@ -69,7 +69,7 @@ class Names:
 
 
 @dataclass(eq=False)
-class Held:
+class WorkingShard:
     """One shard in the memory of a worker."""
 
     source: Source
@@ -96,7 +96,7 @@ class Command:
     changes: ClassVar[bool] = True
     """Whether the shard is another one afterwards."""
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Do it, and answer."""
         raise NotImplementedError
 
@@ -108,11 +108,11 @@ class Open(Command):
     owner: str
     likelihood: Likelihood
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with the shape."""
-        held.data = self.likelihood.check(held.data)
-        rows, columns = (int(length) for length in held.data.shape)
-        return {"rows": rows, "columns": columns, "total": self.likelihood.total(held.data)}
+        shard.data = self.likelihood.check(shard.data)
+        rows, columns = (int(length) for length in shard.data.shape)
+        return {"rows": rows, "columns": columns, "total": self.likelihood.total(shard.data)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +122,9 @@ class Fetch(Command):
     rows: IntArray
     changes: ClassVar[bool] = False
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with copies of the rows."""
-        return {"data": held.data[self.rows]}
+        return {"data": shard.data[self.rows]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +136,11 @@ class Bind(Command):
     seed: int
     scouts: IntArray
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with nothing."""
-        held.bound = self.model.bind(held.data)
-        held.core = _core.Shard(held.bound, self.first_row, self.seed)
-        held.scouts = self.scouts
+        shard.bound = self.model.bind(shard.data)
+        shard.core = _core.Shard(shard.bound, self.first_row, self.seed)
+        shard.scouts = self.scouts
         return {}
 
 
@@ -151,11 +151,11 @@ class Mark(Command):
     known: tuple[FloatArray, LongArray, FloatArray]
     share: float
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with nothing."""
-        fit = held.core.fit(*self.known)
+        fit = shard.core.fit(*self.known)
         count = int(np.ceil(self.share * len(fit)))
-        held.strangers = np.sort(np.argsort(fit, kind="stable")[:count]).astype(np.int32)
+        shard.strangers = np.sort(np.argsort(fit, kind="stable")[:count]).astype(np.int32)
         return {}
 
 
@@ -167,14 +167,14 @@ class Place(Command):
     labels: npt.NDArray[Any] | None = None
     known: tuple[FloatArray, LongArray, FloatArray] | None = None
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with counts and packed statistics."""
         if self.known is not None:
-            answer: dict[str, Any] = held.core.begin(*self.known)
+            answer: dict[str, Any] = shard.core.begin(*self.known)
         else:
             assert self.labels is not None
-            held.core.set_labels(np.ascontiguousarray(self.labels, np.int32))
-            answer = held.core.tally(self.clusters)
+            shard.core.set_labels(np.ascontiguousarray(self.labels, np.int32))
+            answer = shard.core.tally(self.clusters)
         return answer
 
 
@@ -187,10 +187,10 @@ class Anchor(Command):
     all_rows: int
     iteration: int
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with the random word of each cluster's first row here."""
-        held.rename(self.names)
-        return {"anchor": held.core.anchors(self.clusters, self.all_rows, self.iteration)}
+        shard.rename(self.names)
+        return {"anchor": shard.core.anchors(self.clusters, self.all_rows, self.iteration)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,15 +207,15 @@ class Sweep(Command):
     strangers: int
     seed: int
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with counts, packed statistics, new clusters, labels of the scouts, and copies and labels of the rows visited."""
         parts = (self.anchor, self.sizes, self.log_weight, self.atoms, self.log_alone)
-        answer: dict[str, Any] = held.core.sweep(*parts, self.iteration)
-        labels = held.core.labels()
-        rng = np.random.default_rng([self.seed, self.iteration, _STRANGERS, held.source.number])
-        strange = rng.choice(held.strangers, min(self.strangers, len(held.strangers)), replace=False, shuffle=False)
+        answer: dict[str, Any] = shard.core.sweep(*parts, self.iteration)
+        labels = shard.core.labels()
+        rng = np.random.default_rng([self.seed, self.iteration, _STRANGERS, shard.source.number])
+        strange = rng.choice(shard.strangers, min(self.strangers, len(shard.strangers)), replace=False, shuffle=False)
         rows = np.union1d(self.visited, strange)
-        return answer | {"scouts": labels[held.scouts], "rows": rows, "visited": labels[rows], "data": held.data[rows]}
+        return answer | {"scouts": labels[shard.scouts], "rows": rows, "visited": labels[rows], "data": shard.data[rows]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,11 +234,11 @@ class Halve(Command):
     iteration: int
     scan: int
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with counts, packed statistics and log probabilities of the sides."""
-        held.rename(self.names)
+        shard.rename(self.names)
         parts = (self.role, self.side, self.act, self.even, self.anchor, self.log_share, self.numbers, self.start)
-        answer: dict[str, Any] = held.core.halve(*parts, self.iteration, self.scan)
+        answer: dict[str, Any] = shard.core.halve(*parts, self.iteration, self.scan)
         return answer
 
 
@@ -250,13 +250,13 @@ class Tell(Command):
     clusters: int
     path: Path | None = None
 
-    def apply(self, held: Held) -> dict[str, Any]:
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with the labels in as few bytes as they need, unless they were written to a file."""
-        held.rename(self.names)
-        labels = held.core.labels().astype(np.min_scalar_type(max(self.clusters - 1, 0)))
+        shard.rename(self.names)
+        labels = shard.core.labels().astype(np.min_scalar_type(max(self.clusters - 1, 0)))
         if self.path is None:
             return {"labels": labels}
-        write_whole(shard_file(self.path, held.source.number), labels)
+        write_whole(shard_file(self.path, shard.source.number), labels)
         return {"fingerprint": fingerprint(labels)}
 
 
@@ -291,7 +291,7 @@ class Missing:
     """The worker does not hold the shard, or not in the state that the command follows on."""
 
 
-_shelf: dict[tuple[str, int], Held] = {}
+_shelf: dict[tuple[str, int], WorkingShard] = {}
 _locks: dict[tuple[str, int], threading.Lock] = {}
 _guard = threading.Lock()
 
@@ -312,39 +312,39 @@ def serve(
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
         clock = time.perf_counter()
-        held = _shelf.get(key)
-        if held is not None and held.serial == serial and command.changes:
-            return Answer(held.answer, 0.0, place)  # done before; the answer was lost on the way
-        if held is None or held.serial != after:
+        shard = _shelf.get(key)
+        if shard is not None and shard.serial == serial and command.changes:
+            return Answer(shard.answer, 0.0, place)  # done before; the answer was lost on the way
+        if shard is None or shard.serial != after:
             if history is None:
                 return Missing()
-            held = _rebuild(source, history, data)
-        value = _obey(held, serial, command)
-        _shelf[key] = held
+            shard = _rebuild(source, history, data)
+        value = _obey(shard, serial, command)
+        _shelf[key] = shard
         return Answer(value, time.perf_counter() - clock, place)
 
 
-def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) -> Held:
-    held = Held(Source(source.number, source.name, None))
+def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) -> WorkingShard:
+    shard = WorkingShard(Source(source.number, source.name, None))
     try:
-        held.data = source.load(data)
+        shard.data = source.load(data)
     except ParameterError:
         raise
     except Exception as error:
         error.add_note(f"While loading shard {source.number} ({source.name}).")
         raise
     for serial, command in history:
-        _obey(held, serial, command)
-    return held
+        _obey(shard, serial, command)
+    return shard
 
 
-def _obey(held: Held, serial: int, command: Command) -> dict[str, Any]:
+def _obey(shard: WorkingShard, serial: int, command: Command) -> dict[str, Any]:
     try:
-        value = command.apply(held)
+        value = command.apply(shard)
     except ParameterError as error:
-        raise ParameterError(f"shards[{held.source.number}] ({held.source.name}): {error}") from error
+        raise ParameterError(f"shards[{shard.source.number}] ({shard.source.name}): {error}") from error
     if command.changes:
-        held.serial, held.answer = serial, value
+        shard.serial, shard.answer = serial, value
     return value
 
 

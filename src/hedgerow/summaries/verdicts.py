@@ -1,0 +1,77 @@
+"""Verdicts on convergence: whether the chains agree, in a sentence and for every quantity in a few words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Sentence", "agreement", "quantity_verdict"]
+
+GOOD_RHAT = 1.01  # Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021
+FAIR_RHAT = 1.05
+ESS_PER_CHAIN = 100
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence and its tone: "plain", "good", "warn" or "bad"."""
+
+    text: str
+    tone: str = "plain"
+
+
+def agreement(
+    quantities: Mapping[str, npt.ArrayLike], n_clusters: npt.ArrayLike, rhat: Mapping[str, float], ess: Mapping[str, float]
+) -> Sentence:
+    """One verdict over all quantities with an R-hat: the worst decides."""
+    chains = np.shape(n_clusters)[0]
+    if chains == 1:
+        return Sentence("There is only one chain, so nothing can be said about agreement. Run four.", "warn")
+    if not rhat:
+        return Sentence(f"Agreement of the {chains} chains was not measured.", "warn")
+    verdicts = {name: quantity_verdict(quantities.get(name, n_clusters), rhat[name], ess.get(name, math.inf)) for name in rhat}
+    numbers = _numbers(rhat, ess)
+    worst = [name for name, verdict in verdicts.items() if verdict.tone == "bad"]
+    if worst:
+        return Sentence(f"The chains do not agree yet on {_list(worst)}: run longer{numbers}.", "bad")
+    nearly = [name for name in rhat if float(rhat[name]) > GOOD_RHAT]
+    if nearly:
+        return Sentence(f"The {chains} chains nearly agree ({_list(nearly)}): run longer to be sure{numbers}.", "warn")
+    few = [name for name, verdict in verdicts.items() if verdict.tone == "warn"]
+    if few:
+        told = f"The {chains} chains agree, but on few effective draws ({_list(few)}): run longer to be sure{numbers}."
+        return Sentence(told, "warn")
+    return Sentence(f"The {chains} chains agree{numbers}.", "good")
+
+
+def quantity_verdict(values: npt.ArrayLike, rhat: float, ess: float) -> Sentence:
+    """Agreement of the chains on one quantity (chain, draw), in two or three words."""
+    if math.isnan(rhat):
+        if np.ptp(np.asarray(values, dtype=np.float64)) == 0:
+            return Sentence("never changed", "good")
+        return Sentence("do not agree yet, run longer", "bad")
+    if rhat > FAIR_RHAT:
+        return Sentence("do not agree yet, run longer", "bad")
+    few = ess < ESS_PER_CHAIN * np.shape(values)[0]
+    if rhat > GOOD_RHAT:
+        return Sentence("nearly agree, run longer", "warn")
+    if few:
+        return Sentence("agree, but few effective draws", "warn")
+    return Sentence("agree", "good")
+
+
+def _numbers(rhat: Mapping[str, float], ess: Mapping[str, float]) -> str:
+    """The largest R-hat and the least effective sample size, in brackets."""
+    largest = max((float(v) for v in rhat.values() if not math.isnan(float(v))), default=math.nan)
+    least = min((float(v) for v in ess.values() if not math.isnan(float(v))), default=math.nan)
+    parts = [] if math.isnan(largest) else [f"R-hat up to {largest:.3f}"]
+    parts += [] if math.isnan(least) else [f"at least {least:,.0f} effective draws"]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
