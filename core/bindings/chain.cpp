@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "hedgerow/imputation.hpp"
 #include "hedgerow/kernels/combine.hpp"
 #include "hedgerow/kernels/gibbs.hpp"
 #include "hedgerow/kernels/published.hpp"
@@ -23,6 +24,8 @@
 #include "interrupts.hpp"
 
 namespace hedgerow::bindings {
+
+constexpr int kImputingSweeps = 5;  // after a start that is a draw already but for the order of rows
 
 using LawIn = std::optional<std::pair<double, double>>;
 
@@ -184,7 +187,7 @@ class PyChain {
     out["rng"] = to_array(std::vector<std::uint64_t>(chain_->state.rng.state().begin(), chain_->state.rng.state().end()));
     out["warming"] = chain_->warming();
     Carried carried;
-    chain_->kernel().save(carried);
+    chain_->save(carried);
     out["kernel_whole"] = to_array(carried.whole);
     out["kernel_real"] = to_array(carried.real);
     return out;
@@ -223,10 +226,16 @@ class PyChain {
   std::unique_ptr<Chain> chain_;
 };
 
-// One draw as a state: labels of the first rows of the likelihood, u and hyper-parameters.
-static std::unique_ptr<State> state_of(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
-                                       In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
-                                       std::optional<In<std::int32_t, 1>> groups) {
+// One draw as a state: labels of the first rows of the likelihood, u and hyper-parameters. Missing entries that are filled in belong to
+// a draw and are not kept with it: they are drawn again given its labels.
+struct OneDraw {
+  std::shared_ptr<const Likelihood> own;
+  std::unique_ptr<State> state;
+};
+
+static OneDraw draw_of(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior, In<double, 1> log_u,
+                       In<double, 1> alpha, double sigma, double tau, double theta, std::optional<In<std::int32_t, 1>> groups,
+                       std::uint64_t seed) {
   std::vector<int> start = to_vector(labels);
   if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows())
     throw std::invalid_argument("labels must have n_old entries");
@@ -239,34 +248,37 @@ static std::unique_ptr<State> state_of(const Likelihood& likelihood, int n_old, 
   if (static_cast<int>(log_u.shape(0)) != measure.groups() || static_cast<int>(alpha.shape(0)) != measure.bases())
     throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
   measure.set(log_u.data(), alpha.data(), sigma, tau, theta);
-  auto draw = std::make_unique<State>(likelihood, prior, std::move(old_groups), Rng(0));
-  draw->measure = measure;
-  draw->partition.assign(start);
+  OneDraw draw{likelihood.fork(), nullptr};
+  draw.state = std::make_unique<State>(draw.own ? *draw.own : likelihood, prior, std::move(old_groups), Rng(seed));
+  draw.state->measure = measure;
+  impute_given_labels(*draw.state, start, kImputingSweeps);
+  draw.state->partition.assign(start);
   return draw;
 }
 
 static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
                                       In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
-                                      std::optional<In<std::int32_t, 1>> groups, std::optional<In<std::int32_t, 1>> new_groups) {
+                                      std::optional<In<std::int32_t, 1>> groups, std::optional<In<std::int32_t, 1>> new_groups,
+                                      std::uint64_t seed) {
   if (new_groups.has_value() != groups.has_value()) throw std::invalid_argument("old and new rows must both have groups, or neither");
-  const std::unique_ptr<State> draw = state_of(likelihood, n_old, labels, prior, log_u, alpha, sigma, tau, theta, groups);
+  const OneDraw draw = draw_of(likelihood, n_old, labels, prior, log_u, alpha, sigma, tau, theta, groups, seed);
   std::vector<int> fresh_groups = new_groups ? check_groups(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
   double* out;
   auto result = make_array<double>(
-      {static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw->partition.clusters() + 1)}, &out);
+      {static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw.state->partition.clusters() + 1)}, &out);
   nb::gil_scoped_release release;
-  predictive(*draw, n_old, fresh_groups, out);
+  predictive(*draw.state, n_old, fresh_groups, out);
   return result;
 }
 
 static Out<double> left_out_density(const Likelihood& likelihood, In<std::int32_t, 1> labels, const Prior& prior, In<double, 1> log_u,
                                     In<double, 1> alpha, double sigma, double tau, double theta,
-                                    std::optional<In<std::int32_t, 1>> groups) {
-  const std::unique_ptr<State> draw = state_of(likelihood, likelihood.rows(), labels, prior, log_u, alpha, sigma, tau, theta, groups);
+                                    std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed) {
+  const OneDraw draw = draw_of(likelihood, likelihood.rows(), labels, prior, log_u, alpha, sigma, tau, theta, groups, seed);
   double* out;
   auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows())}, &out);
   nb::gil_scoped_release release;
-  left_out(*draw, out);
+  left_out(*draw.state, out);
   return result;
 }
 
@@ -433,9 +445,10 @@ void bind_chain(nb::module_& m) {
 
   m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"),
         nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(),
-        nb::arg("new_groups") = nb::none(), "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
+        nb::arg("new_groups") = nb::none(), nb::arg("seed") = 0,
+        "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
   m.def("left_out", &left_out_density, nb::arg("likelihood"), nb::arg("labels"), nb::arg("prior"), nb::arg("log_u"), nb::arg("alpha"),
-        nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(),
+        nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(), nb::arg("seed") = 0,
         "Log density of every row given the others and their partition, (n).");
 }
 

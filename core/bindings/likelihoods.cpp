@@ -24,6 +24,7 @@ static void check_power(double power) { check(power > 0.0 && power <= 1.0, "powe
 
 static Out<double> log_marginals(const Likelihood& likelihood, In<std::int32_t, 1> labels) {
   check(static_cast<int>(labels.shape(0)) == likelihood.rows(), "labels must have one entry per row");
+  check(likelihood.imputed_rows().empty(), "rows with missing entries that are filled in have no log marginal in closed form");
   int k = 0;
   for (std::size_t i = 0; i < labels.shape(0); ++i) {
     check(labels(i) >= 0, "labels must not be negative");
@@ -111,6 +112,8 @@ void bind_likelihoods(nb::module_& m) {
       .def_prop_ro("n_rows", &Likelihood::rows)
       .def_prop_ro("power", &Likelihood::power)
       .def_prop_ro("serial", &Likelihood::serial)
+      .def_prop_ro(
+          "n_imputed", [](const Likelihood& l) { return l.imputed_rows().size(); }, "Rows with missing entries that are filled in.")
       .def(
           "log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
       .def("log_marginals", &log_marginals, nb::arg("labels"), "log p(X_c) for every cluster c = 0..max(labels).");

@@ -49,6 +49,7 @@ nb::dict state_dict(Stream& stream) {
   nb::dict out;
   auto keep = [&](const char* name, const auto& v) { out[name] = to_array(v); };
   each_array(s, keep, keep, keep);
+  if (!s.imputed.empty()) out["imputed"] = to_array(s.imputed);
   out["hyper"] = to_array(std::vector<double>{s.sigma, s.tau, s.theta});
   out["rng"] = to_array(std::vector<std::uint64_t>(s.rng.begin(), s.rng.end()));
   out["counters"] = to_array(std::vector<std::int64_t>{s.seen, s.next_id, s.swept_at, s.cursor});
@@ -68,6 +69,7 @@ StreamState state_of(const nb::dict& d) {
       s, [&](const char* name, auto& v) { v = array_of<std::int32_t>(d, name); },
       [&](const char* name, auto& v) { v = array_of<std::int64_t>(d, name); },
       [&](const char* name, auto& v) { v = array_of<double>(d, name); });
+  if (d.contains("imputed")) s.imputed = array_of<double>(d, "imputed");
   const auto hyper = array_of<double>(d, "hyper");
   const auto rng = array_of<std::uint64_t>(d, "rng");
   const auto counters = array_of<std::int64_t>(d, "counters");

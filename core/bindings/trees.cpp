@@ -162,8 +162,8 @@ static void bind_builder(nb::module_& m) {
       .def("resample", &TreeBuilder::resample, nb::arg("u"), nb::arg("hyper"))
       .def("keep", &TreeBuilder::keep, "Keeps the trees and the prior's state as they are.")
       .def("go_back", &TreeBuilder::go_back, "Back to what was kept last.")
-      .def("log_joint", [](TreeBuilder& b) { return b.forest().log_joint(); })
-      .def("log_front", [](TreeBuilder& b) { return b.measure().log_front(); })
+      .def("log_joint", &TreeBuilder::log_joint)
+      .def("log_front", &TreeBuilder::log_front)
       .def("state", [](TreeBuilder& b) { return measure_dict(b.measure()); })
       .def(
           "set_state",

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "hedgerow/imputation.hpp"
 #include "hedgerow/patience.hpp"
 
 namespace hedgerow {
@@ -71,7 +72,7 @@ void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& size
 
 TreeBuilder::TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
                          std::uint64_t seed, std::uint64_t stream)
-    : likelihood_(std::move(likelihood)),
+    : likelihood_(with_own_imputations(std::move(likelihood))),
       measure_(prior, group_sizes(groups, likelihood_->rows(), prior.groups)),
       adjacency_(std::move(adjacency)),
       forest_(*likelihood_, measure_, std::move(groups)),
@@ -80,6 +81,11 @@ TreeBuilder::TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Pri
 }
 
 void TreeBuilder::grow_greedily() {
+  if (!likelihood_->imputed_rows().empty()) {  // they are filled in given clusters, so some must be there
+    std::vector<int> order;
+    shuffle(order);
+    put_in(order, {}, false, false);
+  }
   forest_.clear();
   for (int row = 0; row < likelihood_->rows(); ++row) forest_.add_root(~row, row);
   bhc(forest_, false);
@@ -121,14 +127,19 @@ void TreeBuilder::resample_so_far(const std::vector<int>& order, std::size_t cou
   forest_.refresh(false);
 }
 
-void TreeBuilder::put_in(const std::vector<int>& order, InsertOptions options, bool u, bool hyper) {
+void TreeBuilder::put_in(std::vector<int> order, InsertOptions options, bool u, bool hyper) {
   forest_.clear();
+  log_filled_ = 0.0;
+  std::vector<char> gaps(likelihood_->rows(), 0);
+  for (int row : likelihood_->imputed_rows()) gaps[row] = 1;
+  std::stable_partition(order.begin(), order.end(), [&](int row) { return gaps[row] == 0; });
   Inserter inserter(forest_, options);
   std::size_t next = kFirstRevision;
   std::vector<int> rows;
   Patience patience(kBreath);
   for (std::size_t i = 0; i < order.size(); ++i) {
     patience.pause();
+    if (gaps[order[i]]) log_filled_ += impute_for_roots(forest_, order[i], rng_);
     inserter.insert(~order[i]);
     if (!options.balance || options.top || forest_.adjacency() != nullptr || i + 1 < next) continue;
     finish(inserter, options);
@@ -198,10 +209,17 @@ void TreeBuilder::resample(bool u, bool hyper) {
   forest_.refresh(false);
 }
 
+void TreeBuilder::keep() {
+  kept_.emplace(Kept{forest_.shape(), measure_, {}, log_filled_});
+  likelihood_->save_imputed(kept_->imputed);
+}
+
 void TreeBuilder::go_back() {
   if (!kept_) return;
-  measure_ = kept_->second;
-  forest_.reshape(kept_->first);
+  measure_ = kept_->measure;
+  likelihood_->load_imputed(kept_->imputed);
+  log_filled_ = kept_->log_filled;
+  forest_.reshape(kept_->shape);
 }
 
 }  // namespace hedgerow

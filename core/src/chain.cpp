@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "hedgerow/imputation.hpp"
 #include "hedgerow/kernel.hpp"
 
 namespace hedgerow {
@@ -66,12 +67,24 @@ void take_higher(State& state, const std::vector<int>& labels) {
 
 Chain::Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
              const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream)
-    : state(*likelihood, prior, std::move(groups), Rng(seed, stream)), likelihood_(std::move(likelihood)), kernel_(std::move(kernel)) {
+    : Chain(with_own_imputations(std::move(likelihood)), prior, std::move(kernel), std::move(groups), Rng(seed, stream)) {
   state.partition.assign(labels);
 }
 
-void Chain::iterate() {
+Chain::Chain(std::shared_ptr<const Likelihood> own, const Prior& prior, std::unique_ptr<Kernel> kernel, std::vector<int> groups,
+             Rng rng)
+    : state(*own, prior, std::move(groups), rng),
+      likelihood_(std::move(own)),
+      kernel_(std::move(kernel)),
+      imputes_(!likelihood_->imputed_rows().empty()) {}
+
+void Chain::begin() {
   state.partition.rebuild();
+  if (imputes_) impute_with_labels(state);
+}
+
+void Chain::iterate() {
+  begin();
   kernel_->step(state);
   if (update_u) state.measure.update_u(state.rng, state.partition.sizes(), state.partition.log_q());
   if (update_hyper) state.measure.update_hyper(state.rng, state.partition.sizes(), state.partition.log_q(), update_u);
@@ -79,7 +92,7 @@ void Chain::iterate() {
 
 void Chain::warm_up(double progress) {
   if (!warming_) throw std::logic_error("the warm-up of this chain is over");
-  state.partition.rebuild();
+  begin();
   kernel_->adapt(state, progress);
   iterate();
 }
@@ -90,7 +103,20 @@ void Chain::end_warm_up() {
   kernel_->end_warm_up(state);
 }
 
-void Chain::load(const Carried& carried, bool warming, bool first_layout) {
+void Chain::save(Carried& out) const {
+  likelihood_->save_imputed(out.real);
+  kernel_->save(out);
+}
+
+void Chain::load(const Carried& from, bool warming, bool first_layout) {
+  Carried carried{from.whole, {}};
+  if (imputes_) {
+    const auto left = likelihood_->load_imputed(from.real);
+    carried.real.assign(left.begin(), left.end());
+    state.partition.rebuild();
+  } else {
+    carried.real = from.real;
+  }
   CarriedReader reader(carried, warming, first_layout);
   kernel_->load(state, reader);
   if (!reader.at_end()) throw std::invalid_argument("a kernel's memory holds more than this kernel wrote");

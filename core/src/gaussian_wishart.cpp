@@ -1,6 +1,7 @@
 // Gaussian rows, whitened, and the constants of their densities.
 #include "hedgerow/likelihoods/gaussian_wishart.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "gaussian_wishart_statistics.hpp"
@@ -29,31 +30,120 @@ void GaussianWishart::whiten(const double* x, double* y) const {
   }
 }
 
+// Room for n rows in memory of its own.
+void GaussianWishart::own_rows(int n) {
+  if (y_.use_count() > 1) y_ = std::make_shared<std::vector<double>>(*y_);
+  n_ = n;
+  y_->resize(static_cast<std::size_t>(n) * d_);
+  log_single_.resize(n);
+  if (!gap_of_.empty()) gap_of_.resize(n, -1);
+  grow_tables(n);
+}
+
 void GaussianWishart::append(const double* x, int n) {
-  y_.resize(static_cast<std::size_t>(n_ + n) * d_);
-  log_single_.resize(n_ + n);
-  for (int i = n_; i < n_ + n; ++i) whiten(x + static_cast<std::size_t>(i - n_) * d_, y_.data() + static_cast<std::size_t>(i) * d_);
-  grow_tables(n_ + n);
   const int first = n_;
-  n_ += n;
-  for (int i = first; i < n_; ++i) {
-    double q = 0.0;
-    for (int j = 0; j < d_; ++j) q += row(i)[j] * row(i)[j];
-    log_single_[i] = predictive_constant(0) - 0.5 * (nu_ + 1.0) * std::log1p(r_ / (r_ + 1.0) * q);
+  own_rows(n_ + n);
+  std::vector<double> whole(d_);
+  for (int i = first; i < n_; ++i, x += d_) {
+    std::vector<int> columns;
+    for (int j = 0; j < d_; ++j) {
+      whole[j] = std::isnan(x[j]) ? mean_[j] : x[j];
+      if (std::isnan(x[j])) columns.push_back(j);
+    }
+    whiten(whole.data(), y_->data() + static_cast<std::size_t>(i) * d_);
+    note_gaps(i, std::move(columns));
+    set_single(i);
   }
 }
 
 void GaussianWishart::take(const Likelihood& other, const int* to) {
   const auto& o = dynamic_cast<const GaussianWishart&>(other);
   if (o.d_ != d_) throw std::invalid_argument("rows must have the same number of columns");
-  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
-  y_.resize(static_cast<std::size_t>(n_) * d_);
-  log_single_.resize(n_);
-  grow_tables(n_);
+  int n = n_;
+  for (int i = 0; i < o.n_; ++i) n = std::max(n, to[i] + 1);
+  own_rows(n);
   for (int i = 0; i < o.n_; ++i) {
-    std::copy_n(o.row(i), d_, y_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
+    std::copy_n(o.as_it_came(i), d_, y_->begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
+    note_gaps(to[i], o.has_gaps(i) ? o.missing(i) : std::vector<int>{});
+    if (o.has_gaps(i)) fill(to[i], o.gaps_[o.gap_of_[i]].shift);
     log_single_[to[i]] = o.log_single_[i];
   }
+}
+
+// Row i has just been written; what was missing there before is forgotten.
+void GaussianWishart::note_gaps(int i, std::vector<int> columns) {
+  if (columns.empty() && !has_gaps(i)) return;
+  if (axes_.empty()) {
+    axes_.resize(static_cast<std::size_t>(d_) * d_);
+    std::vector<double> unit(mean_);
+    for (int j = 0; j < d_; ++j) {
+      unit[j] += 1.0;
+      whiten(unit.data(), axes_.data() + static_cast<std::size_t>(j) * d_);
+      unit[j] = mean_[j];
+    }
+  }
+  gap_of_.resize(n_, -1);
+  if (!has_gaps(i)) {
+    gap_of_[i] = static_cast<int>(gaps_.size());
+    gaps_.emplace_back();
+  }
+  if (columns.empty()) {  // the last one takes its place
+    const int at = gap_of_[i], last = static_cast<int>(gaps_.size()) - 1;
+    std::replace(gap_of_.begin(), gap_of_.end(), last, at);
+    gap_of_[i] = -1;
+    gaps_[at] = std::move(gaps_[last]);
+    gaps_.pop_back();
+    return;
+  }
+  Gap& gap = gaps_[gap_of_[i]];
+  gap.shift.assign(columns.size(), 0.0);
+  gap.columns = std::move(columns);
+  gap.y.assign(as_it_came(i), as_it_came(i) + d_);
+}
+
+void GaussianWishart::set_single(int i) const {
+  double q = 0.0;
+  for (int j = 0; j < d_; ++j) q += row(i)[j] * row(i)[j];
+  log_single_[i] = predictive_constant(0) - 0.5 * (nu_ + 1.0) * std::log1p(r_ / (r_ + 1.0) * q);
+}
+
+void GaussianWishart::fill(int i, std::span<const double> shift) const {
+  Gap& gap = gaps_[gap_of_[i]];
+  gap.shift.assign(shift.begin(), shift.end());
+  gap.y.assign(as_it_came(i), as_it_came(i) + d_);
+  for (std::size_t c = 0; c < shift.size(); ++c) {
+    const double* a = axis(gap.columns[c]);
+    for (int j = gap.columns[c]; j < d_; ++j) gap.y[j] += shift[c] * a[j];
+  }
+  set_single(i);
+}
+
+std::vector<int> GaussianWishart::imputed_rows() const {
+  std::vector<int> rows;
+  for (int i = 0; i < static_cast<int>(gap_of_.size()); ++i)
+    if (has_gaps(i)) rows.push_back(i);
+  return rows;
+}
+
+std::shared_ptr<Likelihood> GaussianWishart::fork() const { return gaps_.empty() ? nullptr : std::make_shared<GaussianWishart>(*this); }
+
+void GaussianWishart::save_imputed(std::vector<double>& out) const {
+  for (int i : imputed_rows()) {
+    const std::vector<double>& shift = gaps_[gap_of_[i]].shift;
+    out.insert(out.end(), shift.begin(), shift.end());
+  }
+}
+
+std::span<const double> GaussianWishart::load_imputed(std::span<const double> in) const {
+  for (int i : imputed_rows()) {
+    const std::size_t count = missing(i).size();
+    if (in.size() < count ||
+        !std::all_of(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count), [](double v) { return std::isfinite(v); }))
+      throw std::invalid_argument("the fillings of missing entries are not those of these rows");
+    fill(i, in.first(count));
+    in = in.subspan(count);
+  }
+  return in;
 }
 
 void GaussianWishart::grow_tables(int n) {

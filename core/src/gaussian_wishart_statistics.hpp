@@ -179,6 +179,9 @@ class GaussianWishartStatistics final : public Statistics {
 
   void log_marginal_merged(int slot, const int* others, int k, double* out) override;
 
+  double log_observed(int row, int slot) override;
+  double impute(int row, int slot, Rng& rng) override;
+
   // θ = (log-density constant, μ, Mᵀ row by row) with Λ = MMᵀ drawn by Bartlett's decomposition.
   int atom_size() const override { return 1 + d() + d() * d(); }
   void draw_atom(int slot, Rng& rng, double* atom) override;
@@ -327,6 +330,8 @@ class GaussianWishartStatistics final : public Statistics {
   }
 
   double leave_one_out_from_scatter(int slot, int row);
+  struct Gaps;
+  Gaps look(int row, int slot);
   void load_predictive(int slot);
   void load_merge(int slot);
   void merged_in_lanes(int slot, const int* others, int k, double* out);
@@ -393,4 +398,5 @@ void GaussianWishartStatistics<D>::load_merge(int slot) {
 }  // namespace hedgerow
 
 #include "gaussian_wishart_atoms.hpp"
+#include "gaussian_wishart_gaps.hpp"
 #include "gaussian_wishart_unions.hpp"

@@ -114,6 +114,13 @@ void Partition::insert(int row, int to) {
   place(row, to);
 }
 
+void Partition::take_out(int row) {
+  const int from = label_[row];
+  unplace(row);
+  label_[row] = -1;
+  if (sizes_[from] == 0) close(from);
+}
+
 void Partition::split(int c, const std::vector<int>& leaving) {
   const int fresh = k_;
   open(fresh);

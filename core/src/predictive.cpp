@@ -27,13 +27,24 @@ void predictive(State& state, int n_old, const std::vector<int>& new_groups, dou
   } else {
     weights.reset(measure, partition);
   }
+  Statistics& statistics = partition.statistics();
+  std::vector<char> gaps(likelihood.rows(), 0);
+  for (int row : likelihood.imputed_rows()) gaps[row] = 1;
+  const int empty = partition.scratch(0);
+  statistics.clear(empty);
   for (int i = 0; i < n_new; ++i) {
     const int row = n_old + i;
-    partition.statistics().log_predictive_front(row, k, row_out.data());
+    double alone = likelihood.log_single()[row];
+    if (gaps[row]) {  // its entries that are there, and nothing is filled in
+      for (int c = 0; c < k; ++c) row_out[c] = statistics.log_observed(row, c);
+      alone = statistics.log_observed(row, empty);
+    } else {
+      statistics.log_predictive_front(row, k, row_out.data());
+    }
     double* o = out + static_cast<std::size_t>(i) * (k + 1);
     if (plain) {
       for (int c = 0; c < k; ++c) o[c] = row_out[c] + log_join[c];
-      o[k] = log_fresh + likelihood.log_single()[row];
+      o[k] = log_fresh + alone;
       continue;
     }
     const int t = new_groups.empty() ? 0 : new_groups[i];
@@ -42,8 +53,23 @@ void predictive(State& state, int n_old, const std::vector<int>& new_groups, dou
     // p(Π with the new row) = ∫ p(Π, ξ) · ξ_t/n_t · weight(ξ) dξ: weights that sum to 1 over draws of ξ, not in each.
     const double front = measure.log_u(t) - measure.log_unit(t) - std::log(measure.group_sizes()[t]);
     for (int c = 0; c < k; ++c) o[c] = row_out[c] + prior[c] + front;
-    o[k] = measure.log_new(t) + front + likelihood.log_single()[row];
+    o[k] = measure.log_new(t) + front + alone;
   }
+}
+
+// Log densities of the entries of a row that are there, given every cluster without it and given none.
+static void observed_left_out(Partition& partition, int row, double* out) {
+  Statistics& statistics = partition.statistics();
+  const int k = partition.clusters(), own = partition.label(row), rest = partition.scratch(0);
+  statistics.copy(rest, own);
+  if (!statistics.remove(rest, row)) {
+    statistics.clear(rest);
+    for (int i = 0; i < partition.rows(); ++i)
+      if (i != row && partition.label(i) == own) statistics.add(rest, i);
+  }
+  for (int c = 0; c < k; ++c) out[c] = statistics.log_observed(row, c == own ? rest : c);
+  statistics.clear(rest);
+  out[k] = statistics.log_observed(row, rest);
 }
 
 void left_out(State& state, double* out) {
@@ -53,11 +79,17 @@ void left_out(State& state, double* out) {
   AlignedVector<double> density(padded(k + 1)), prior(padded(k + 1));
   JoinWeights weights;
   weights.reset(state.measure, partition);
+  std::vector<char> gaps(n, 0);
+  for (int row : likelihood.imputed_rows()) gaps[row] = 1;
   for (int i = 0; i < n; ++i) {
     const int own = partition.label(i), t = partition.group(i);
-    partition.statistics().log_predictive_front(i, k, density.data());
-    density[own] = partition.statistics().log_predictive_without(i, own);
-    density[k] = likelihood.log_single()[i];
+    if (gaps[i]) {
+      observed_left_out(partition, i, density.data());
+    } else {
+      partition.statistics().log_predictive_front(i, k, density.data());
+      density[own] = partition.statistics().log_predictive_without(i, own);
+      density[k] = likelihood.log_single()[i];
+    }
     std::fill(prior.begin(), prior.end(), 0.0);
     weights.add_to(t, prior.data());
     prior[own] = partition.size(own) > 1 ? weights.own(i) : -std::numeric_limits<double>::infinity();

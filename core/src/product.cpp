@@ -2,6 +2,7 @@
 #include "hedgerow/likelihoods/product.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <typeinfo>
 
@@ -13,7 +14,7 @@ namespace {
 
 class ProductStatistics final : public Statistics {
  public:
-  ProductStatistics(const Product& family, Layout layout) {
+  ProductStatistics(const Product& family, Layout layout) : family_(family) {
     for (int i = 0; i < family.parts(); ++i) parts_.push_back(family.part(i).statistics(layout));
     bool drawn = true;
     for (const auto& part : parts_) {
@@ -113,6 +114,18 @@ class ProductStatistics final : public Statistics {
     }
   }
 
+  double log_observed(int row, int slot) override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->log_observed(row, slot);
+    return total;
+  }
+  double impute(int row, int slot, Rng& rng) override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->impute(row, slot, rng);
+    family_.derive(&row, 1);
+    return total;
+  }
+
   // θ = the atoms of the parts, one after the other; none if a part has none.
   int atom_size() const override { return atom_size_; }
   void draw_atom(int slot, Rng& rng, double* atom) override {
@@ -131,6 +144,7 @@ class ProductStatistics final : public Statistics {
   }
 
  private:
+  const Product& family_;
   std::vector<std::unique_ptr<Statistics>> parts_;
   AlignedVector<double> work_;
   int atom_size_ = 0;
@@ -164,13 +178,46 @@ void Product::take(const Likelihood& other, const int* to) {
   derive(to, o.rows());
 }
 
-void Product::derive(const int* rows, int n) {
+void Product::derive(const int* rows, int n) const {
   log_single_.resize(this->rows());
   for (int i = 0; i < n; ++i) {
     double total = 0.0;
     for (const auto& part : parts_) total += part->log_single()[rows[i]];
     log_single_[rows[i]] = total;
   }
+}
+
+std::vector<int> Product::imputed_rows() const {
+  std::vector<int> rows;
+  for (const auto& part : parts_) {
+    const std::vector<int> own = part->imputed_rows();
+    std::vector<int> both;
+    std::set_union(rows.begin(), rows.end(), own.begin(), own.end(), std::back_inserter(both));
+    rows = std::move(both);
+  }
+  return rows;
+}
+
+std::shared_ptr<Likelihood> Product::fork() const {
+  std::vector<std::shared_ptr<Likelihood>> parts = parts_;
+  bool forked = false;
+  for (auto& part : parts)
+    if (auto own = part->fork()) {
+      part = std::move(own);
+      forked = true;
+    }
+  return forked ? std::make_shared<Product>(std::move(parts)) : nullptr;
+}
+
+void Product::save_imputed(std::vector<double>& out) const {
+  for (const auto& part : parts_) part->save_imputed(out);
+}
+
+std::span<const double> Product::load_imputed(std::span<const double> in) const {
+  for (const auto& part : parts_) in = part->load_imputed(in);
+  const std::vector<int> rows = imputed_rows();
+  derive(rows.data(), static_cast<int>(rows.size()));
+  return in;
 }
 
 bool Product::serial() const {

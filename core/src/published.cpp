@@ -107,7 +107,8 @@ void Published::plant(State& state) {
 void Published::step(State& state) {
   log_r_sum_ = 0.0;
   proposals_ = splits_ = split_accepts_ = merge_accepts_ = 0;
-  if (!trees_ || planted_ != state.partition.labels())
+  // Entries that are filled in are new in every iteration, and with them all statistics.
+  if (!trees_ || planted_ != state.partition.labels() || !state.partition.likelihood().imputed_rows().empty())
     plant(state);
   else
     for (int root : roots_) trees_->refresh(root);

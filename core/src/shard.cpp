@@ -19,6 +19,8 @@ Shard::Shard(std::shared_ptr<const Likelihood> likelihood, std::int64_t first_ro
       seed_(seed),
       statistics_(likelihood_->statistics(Layout::nodes)),
       label_(likelihood_->rows(), 0) {
+  if (!likelihood_->imputed_rows().empty())
+    throw std::invalid_argument("missing entries that would have to be filled in are not taken here");
   if (statistics_->atom_size() == 0) throw std::invalid_argument("a likelihood whose parameters can be drawn is needed");
 }
 

@@ -167,8 +167,11 @@ double open_group(Particle& particle, int t, bool first, double log_prior_before
 
 }  // namespace
 
-SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vector<int>& groups, int particles, double threshold,
+SmcResult smc(const Likelihood& shared, const Prior& prior, const std::vector<int>& groups, int particles, double threshold,
               std::uint64_t seed, std::uint64_t stream, bool shuffle) {
+  // Missing entries are filled in when their row arrives, in each particle anew; nothing looks at the row again.
+  const std::shared_ptr<const Likelihood> own = shared.fork();
+  const Likelihood& likelihood = own ? *own : shared;
   Rng rng(seed, stream);
   const int n = likelihood.rows(), R = prior.bases;
   std::vector<int> order(n);
@@ -177,6 +180,8 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
     for (int i = 0; i < n; ++i) std::swap(order[i], order[i + rng.index(n - i)]);
   if (!groups.empty()) std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return groups[a] < groups[b]; });
 
+  std::vector<char> gaps(n, 0);
+  for (int row : likelihood.imputed_rows()) gaps[row] = 1;
   std::vector<Particle> now, next;
   for (int p = 0; p < particles; ++p) {
     now.emplace_back(likelihood, prior);
@@ -209,7 +214,11 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
       }
       w.resize(padded(k + 1));
       particle.statistics->reserve(k + 2);
-      if (k > 0) particle.statistics->log_predictive_front(row, k, w.data());
+      if (gaps[row]) {
+        for (int c = 0; c < k; ++c) w[c] = particle.statistics->log_observed(row, c);
+      } else if (k > 0) {
+        particle.statistics->log_predictive_front(row, k, w.data());
+      }
       for (int c = 0; c < k; ++c) {
         if (plain) {
           w[c] += std::log(particle.sizes[c] - measure.sigma()) + measure.join_shift(0);
@@ -218,7 +227,8 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
         for (int r = 0; r < R; ++r) basis[r] = particle.q(c)[r] + measure.lq(t, r);
         w[c] += measure.log_weight(particle.sizes[c] + 1, basis.data()) - measure.log_weight(particle.sizes[c], particle.q(c));
       }
-      w[k] = measure.log_new(t) + likelihood.log_single()[row];
+      if (gaps[row]) particle.statistics->clear(k);
+      w[k] = measure.log_new(t) + (gaps[row] ? particle.statistics->log_observed(row, k) : likelihood.log_single()[row]);
       double top = w[0];
       for (int c = 1; c <= k; ++c) top = std::max(top, w[c]);
       const double total = simd().softmax(w.data(), k + 1);
@@ -232,6 +242,7 @@ SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vecto
       ++particle.sizes[to];
       if (!plain)
         for (int r = 0; r < R; ++r) particle.log_q[static_cast<std::size_t>(to) * R + r] += measure.lq(t, r);
+      particle.statistics->impute(row, to, rng);
       particle.statistics->add(to, row);
       particle.line.push_back(to);
     }

@@ -7,6 +7,7 @@
 
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/builder.hpp"
+#include "hedgerow/imputation.hpp"
 #include "simd.hpp"
 
 namespace hedgerow {
@@ -59,14 +60,19 @@ void Stream::insert(const std::vector<int>& groups) {
     fold_node_.clear();
     std::fill(node_fold_.begin(), node_fold_.end(), -1);
   }
+  std::vector<char> gaps(likelihood_->rows(), 0);
+  for (int row : likelihood_->imputed_rows()) gaps[row] = 1;
   std::vector<int> order(n);
+  open_.assign(n, 0);
   for (int i = 0; i < n; ++i) {
+    open_[i] = gaps[batch_rows_[i]];
     order[i] = i;
     forest_.set_group(batch_rows_[i], groups.empty() ? 0 : groups[i]);
     row_point_[batch_rows_[i]] = static_cast<std::int32_t>(seen_ + i);
     home_.push_back(batch_rows_[i]);
   }
   for (int i = 0; i < n; ++i) std::swap(order[i], order[i + rng_.index(n - i)]);
+  std::stable_partition(order.begin(), order.end(), [&](int i) { return open_[i] == 0; });
   for (int begin = 0; begin < n; begin += kSlice) {
     const int end = std::min(n, begin + kSlice);
     count_in(order, begin, end, groups);
@@ -86,6 +92,7 @@ void Stream::insert(const std::vector<int>& groups) {
 void Stream::insert_slice(std::vector<int>& order, int begin, int end) {
   for (int i = begin; i < end; ++i) {
     ++seen_;
+    if (std::exchange(open_[order[i]], 0)) impute_for_roots(forest_, batch_rows_[order[i]], rng_);
     inserter_.insert(~batch_rows_[order[i]]);
     if (options_.revise) revise_after();
   }
@@ -377,6 +384,8 @@ void Stream::predictive(const Likelihood& batch, const std::vector<int>& groups,
       scale[j] = sizes[j] - measure_.sigma();
     }
   }
+  std::vector<char> gaps(n, 0);
+  for (int row : batch.imputed_rows()) gaps[row] = 1;
   for (int i = 0; i < n; ++i) {
     const int t = groups.empty() ? 0 : groups[i];
     if (!measure_.trivial_q()) {
@@ -386,10 +395,15 @@ void Stream::predictive(const Likelihood& batch, const std::vector<int>& groups,
       const double total = log_sum(prior.data(), k + 1);
       for (int j = 0; j <= k; ++j) prior[j] -= total;
     }
-    panel->log_predictive_front(i, k, scores.data());
+    if (gaps[i]) {
+      panel->clear(k);
+      for (int j = 0; j <= k; ++j) scores[j] = panel->log_observed(i, j);
+    } else {
+      panel->log_predictive_front(i, k, scores.data());
+      scores[k] = batch.log_single()[i];
+    }
     double* o = out + static_cast<std::size_t>(i) * (k + 1);
-    for (int j = 0; j < k; ++j) o[j] = scores[j] + prior[j];
-    o[k] = batch.log_single()[i] + prior[k];
+    for (int j = 0; j <= k; ++j) o[j] = scores[j] + prior[j];
   }
 }
 

@@ -20,6 +20,7 @@ const std::vector<int>& fitting(const std::vector<int>& sizes, const Prior& prio
 
 StreamState Stream::state() {
   StreamState s;
+  likelihood_->save_imputed(s.imputed);
   const auto& inner = forest_.inner();
   s.packed_start.push_back(0);
   for (int c = 0; c < static_cast<int>(inner.size()); ++c) {
@@ -128,6 +129,7 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
       forest_(*likelihood_, measure_, {}),
       inserter_(forest_, InsertOptions{}, this),
       group_sizes_(s.group_sizes) {
+  need(likelihood_->load_imputed(s.imputed).empty(), "there are more fillings than missing entries");
   const int rows = likelihood_->rows(), nodes = static_cast<int>(s.left.size()), scratch = Forest::kScratch;
   need(nodes >= scratch, "nodes are missing");
   for (const auto* v : {&s.right, &s.size}) need(v->size() == s.left.size(), "node arrays must be of one length");

@@ -20,6 +20,10 @@ class Likelihood:
     @property
     def serial(self) -> bool: ...
 
+    @property
+    def n_imputed(self) -> int:
+        """Rows with missing entries that are filled in."""
+
     def log_single(self) -> NDArray[numpy.float64]:
         """log p(x) of every row alone."""
 
@@ -133,12 +137,12 @@ class Chain:
     @update_hyper.setter
     def update_hyper(self, arg: bool, /) -> None: ...
 
-def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None) -> NDArray[numpy.float64]:
+def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
     """
     log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).
     """
 
-def left_out(likelihood: Likelihood, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None) -> NDArray[numpy.float64]:
+def left_out(likelihood: Likelihood, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
     """Log density of every row given the others and their partition, (n)."""
 
 class TreeBuilder:

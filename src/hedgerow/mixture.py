@@ -154,6 +154,10 @@ class Mixture:
             require(name in known, "Mixture", name, value, wanted)
             _check_value(name, value, self.prior.grouped)
         bound = self.resolve(X).bind(X)
+        whole = getattr(bound, "n_imputed", 0) == 0
+        require(
+            whole, "Mixture", "X", X, "have no missing entries here, where they would have to be filled in: log p(X) has no formula"
+        )
         partition = as_labels(labels, bound.n_rows, "Mixture")
         log_likelihood = float(bound.log_marginals(partition).sum())
         grouping = self.prior.group(times, bound.n_rows, "Mixture")

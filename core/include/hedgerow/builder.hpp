@@ -17,6 +17,9 @@ void first_guess(Measure& measure, Rng& rng, int n, const std::vector<double>& l
 // eagerness for new clusters. A single draw may be far out, and trees that were built under it do not forget it.
 void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u, int draws);
 
+// Trees over rows with entries to be filled in are trees given those fillings: whole rows go in first, and each of the others is filled
+// in when its turn comes, given the tree that it suits best. What the fillings were worth when drawn is taken off the log joint, which is
+// then an estimate from one draw of what it is without them.
 class TreeBuilder {
  public:
   TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
@@ -39,8 +42,11 @@ class TreeBuilder {
   void resample(bool u, bool hyper);
 
   // Keeps the trees and the prior's state as they are; and back to what was kept last.
-  void keep() { kept_.emplace(forest_.shape(), measure_); }
+  void keep();
   void go_back();
+
+  double log_joint() { return forest_.log_joint() - log_filled_; }
+  double log_front() const { return measure_.log_front() - log_filled_; }
 
   Forest& forest() { return forest_; }
   Measure& measure() { return measure_; }
@@ -48,7 +54,7 @@ class TreeBuilder {
   const Likelihood& likelihood() const { return *likelihood_; }
 
  private:
-  void put_in(const std::vector<int>& order, InsertOptions options, bool u, bool hyper);
+  void put_in(std::vector<int> order, InsertOptions options, bool u, bool hyper);
   void resample_so_far(const std::vector<int>& order, std::size_t count, bool u, bool hyper);
   void start_calmly(bool u);
   void shuffle(std::vector<int>& order);
@@ -59,7 +65,14 @@ class TreeBuilder {
   Adjacency adjacency_;
   Forest forest_;
   Rng rng_;
-  std::optional<std::pair<Forest::Shape, Measure>> kept_;
+  double log_filled_ = 0.0;  // log density of the fillings as they were drawn
+  struct Kept {
+    Forest::Shape shape;
+    Measure measure;
+    std::vector<double> imputed;
+    double log_filled;
+  };
+  std::optional<Kept> kept_;
 };
 
 }  // namespace hedgerow

@@ -108,7 +108,9 @@ class Chain {
   void end_warm_up();  // once; later calls do nothing
   void step();
   bool warming() const { return warming_; }
-  // What the kernel of a chain made alike carried, and the stage it was in. Throws std::invalid_argument for what cannot be.
+  // What the next iteration needs beyond the state: fillings of missing entries, and what the kernel carries.
+  void save(Carried& out) const;
+  // What a chain made alike has saved, and the stage it was in. Throws std::invalid_argument for what cannot be.
   void load(const Carried& carried, bool warming, bool first_layout = false);
   double log_joint() { return state.log_joint(); }
 
@@ -120,7 +122,9 @@ class Chain {
  private:
   std::shared_ptr<const Likelihood> likelihood_;
   std::unique_ptr<Kernel> kernel_;
-  bool warming_ = true;
+  bool imputes_, warming_ = true;
+  Chain(std::shared_ptr<const Likelihood> own, const Prior& prior, std::unique_ptr<Kernel> kernel, std::vector<int> groups, Rng rng);
+  void begin();  // statistics anew from the labels, and missing entries drawn
   void iterate();
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "hedgerow/rng.hpp"
@@ -54,6 +55,11 @@ class Statistics {
   virtual void log_predictive_front(int row, int k, double* out) = 0;                     // slots 0..k-1; out padded to a multiple of 8
   virtual void log_marginal_merged(int slot, const int* others, int k, double* out) = 0;  // log p(X_slot ∪ X_other)
 
+  // A row with entries that are missing and filled in (Likelihood::imputed_rows), outside the slot: log p(its other entries | X_slot), and
+  // those entries drawn from what they are given the others and the slot; returns the log density of the draw.
+  virtual double log_observed(int row, int slot) { return log_predictive(row, slot); }
+  virtual double impute(int row, int slot, Rng& rng) { return (void)row, (void)slot, (void)rng, 0.0; }
+
   // Explicit parameters, for conditional samplers: how many doubles an atom θ takes (0: this family has none), a draw of it
   // given the rows of a slot (an empty slot: from the base measure), and log L(x_row | θ).
   virtual int atom_size() const { return 0; }
@@ -69,17 +75,24 @@ class Likelihood {
   double power() const { return power_; }
   virtual int rows() const = 0;
   virtual std::unique_ptr<Statistics> statistics(Layout layout) const = 0;
-  // log p(x_row), the marginal of one row alone; fixed, so computed once.
+  // log p(x_row), the marginal of one row alone; fixed but for rows that are filled in, so computed once.
   const std::vector<double>& log_single() const { return log_single_; }
   // Takes in the rows of another object of the same family and hyper-parameters, row i as row to[i]: a new one at the end
   // (to[i] == rows() by then), or in place of one that no slot needs any more. Throws before anything is changed.
   virtual void take(const Likelihood& other, const int* to) = 0;
+  // Missing entries that no formula integrates over are filled in by draws: they are part of a chain's state. The rows that have some, in
+  // order; a copy with fillings of its own that shares the rows, nullptr where there are none; and the fillings as plain numbers.
+  virtual std::vector<int> imputed_rows() const { return {}; }
+  virtual std::shared_ptr<Likelihood> fork() const { return nullptr; }
+  virtual void save_imputed(std::vector<double>& out) const { (void)out; }
+  virtual std::span<const double> load_imputed(std::span<const double> in) const { return in; }  // returns what is left
+
   // True when callbacks into an interpreter make one-thread-at-a-time the only way.
   virtual bool serial() const { return false; }
 
  protected:
   void fill_log_single();
-  std::vector<double> log_single_;
+  mutable std::vector<double> log_single_;  // Statistics::impute changes that of its row
   double power_;
 };
 

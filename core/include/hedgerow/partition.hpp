@@ -43,6 +43,7 @@ class Partition {
   };
   Moved move(int row, int to);   // to == clusters() opens a new one
   void insert(int row, int to);  // a row that was outside (label -1)
+  void take_out(int row);        // and out; if its cluster vanishes, the last one takes its slot
 
   // Replaces cluster c by two (rows with side[i] true leave to a new slot K), or joins b into a.
   void split(int c, const std::vector<int>& leaving);

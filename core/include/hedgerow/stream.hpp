@@ -28,7 +28,7 @@ struct StreamState {
   std::vector<std::int32_t> left, right, size, free_nodes, roots, tags, groups, group_sizes, compared, row_point, free_rows, doubtful,
       home, folds, fold_node, event_kind, event_cluster, event_other, event_size;
   std::vector<std::int64_t> event_at, packed_start;
-  std::vector<double> log_like, slack, log_q, packed, log_u, alpha;
+  std::vector<double> log_like, slack, log_q, packed, log_u, alpha, imputed;
   double sigma = 0.0, tau = 0.0, theta = 0.0;
   std::array<std::uint64_t, 4> rng{};
   std::int64_t seen = 0, swept_at = 0;
@@ -120,6 +120,7 @@ class Stream final : private Witness {
   std::vector<int> doubtful_;  // rows of clusters that fell apart, to be revised first
   std::vector<Event> events_;
   std::vector<int> batch_rows_, free_rows_;
+  std::vector<char> open_;  // rows of the batch with entries still to be filled in, which happens once, given the trees at that time
   std::vector<std::int32_t> row_point_;      // point in each row, -1 when the row is free
   std::int64_t home_base_ = 0;               // first point that is remembered
   std::vector<std::int32_t> home_;           // row of each point from there on, or ~fold once it was folded

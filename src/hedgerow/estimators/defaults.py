@@ -75,7 +75,7 @@ def settle(likelihood: Likelihood, X: Any, owner: str) -> Likelihood:
 
     def fitted(part: Likelihood, columns: Any) -> Likelihood:
         if part == GaussianWishart():
-            return _Search(as_dense(columns, owner)).wishart()
+            return _Search(as_dense(columns, owner, missing=True)).wishart()
         if part == GaussianDiagonal():
             return _Search(as_dense(columns, owner, missing=True)).diagonal()
         return part

@@ -9,11 +9,15 @@ of Lee & Choi, NIPS 2015 (their m, r, Psi, nu). With n rows of mean xbar and sca
     psi_n = psi + S + r n / (r + n) (xbar - mean)(xbar - mean)'
     p(X)  = pi^(-n d / 2) (r / (r + n))^(d / 2) Gamma_d((nu + n) / 2) / Gamma_d(nu / 2)
             |psi|^(nu / 2) / |psi_n|^((nu + n) / 2)
+
+Entries may be missing (NaN), at random given the others. No formula integrates over those of several rows at once, so they
+are drawn along with the labels: given the other rows of a cluster a row has a multivariate t, its observed entries
+have one too, and its missing ones given those a third. Chains stay exact; the fillings are part of their state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -44,6 +48,10 @@ LOG_WIDEST = 8 * float(np.log(10.0))
 FURTHEST = 1e5
 #: Nats that rounding may cost log p(X) of up to MANY_ROWS rows; of more, as much more as it costs by itself, n^(3/2).
 MOST_LOST, MANY_ROWS = 1e-6, 1000
+
+
+#: Turns of missing entries and parameters in `sample_posterior`.
+TURNS = 50
 
 
 class GaussianParameters(NamedTuple):
@@ -91,6 +99,10 @@ class GaussianWishart(Likelihood):
     (copied columns, more columns than rows) is given the geometric mean of the other directions' variances on
     the scale of correlations. See `hedgerow.likelihoods.moments`.
 
+    Entries may be missing (NaN), also all of a row or of a column. Chains draw them along with the labels, exactly; the log joint is
+    then that of the fillings too. Trees and streams fill each row in once and are trees given that. Predictions draw the
+    fillings anew given each draw of the partition; new rows are judged by the entries they have. Shards take no gaps.
+
     >>> model = GaussianWishart(r=0.5).resolve([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
     >>> model
     GaussianWishart(mean=[1., 1.], r=0.5, nu=8.0, psi=[[0.3162, 0. ], [0. , 0.3162]])
@@ -101,7 +113,6 @@ class GaussianWishart(Likelihood):
     nu: float | None = None
     psi: npt.ArrayLike | None = None
 
-    allows_missing: ClassVar[bool] = False
     allows_power: ClassVar[bool] = False
 
     @classmethod
@@ -144,7 +155,7 @@ class GaussianWishart(Likelihood):
         >>> GaussianWishart.from_aistats2014([[0.0], [2.0]])
         GaussianWishart(mean=[1.], r=1.0, nu=5.0, psi=[[2.]])
         """
-        data = as_dense(X, OWNER)
+        data = as_dense(X, OWNER, missing=True)
         d = data.shape[1]
         return cls(mean=column_means(data), r=1.0, nu=d + 4.0, psi=spread(data).covariance())
 
@@ -163,8 +174,8 @@ class GaussianWishart(Likelihood):
         return None
 
     def check(self, X: Any) -> FloatArray:
-        """X as a float64 matrix without missing entries."""
-        return as_dense(X, OWNER, columns=self.n_columns)
+        """X as a float64 matrix, NaN where an entry is missing."""
+        return as_dense(X, OWNER, missing=True, columns=self.n_columns)
 
     def resolve(self, X: Any) -> GaussianWishart:
         """The same likelihood with what was left out taken from X by the rules of NIPS 2015."""
@@ -222,10 +233,32 @@ class GaussianWishart(Likelihood):
         return X
 
     def sample_posterior(self, X: Any, rng: np.random.Generator) -> GaussianParameters:
-        """A draw of (mu, Lambda) given the rows X of one cluster; from the base measure if it has none."""
+        """A draw of (mu, Lambda) given the rows X of one cluster; from the base measure if it has none.
+
+        Where entries are missing, they and the parameters are drawn in turn, and the parameters of the last turn returned.
+        """
+        rows = self.check(X) if has_rows(X) else None
+        if rows is None or not np.isnan(rows).any():
+            return self._sample_given(rows, rng)
+        rows, gaps = rows.copy(), np.isnan(rows)
+        rows[gaps] = np.broadcast_to(column_means(rows), rows.shape)[gaps]
+        for _ in range(TURNS):
+            theta = self._sample_given(rows, rng)
+            for pattern, where in _patterns(gaps):
+                if not pattern.any():
+                    continue
+                # Given the rest z the missing part has precision Lambda_mm and mean mu_m - Lambda_mm^-1 Lambda_mo z.
+                root = _root(theta.precision[np.ix_(pattern, pattern)])
+                z = rows[np.ix_(where, ~pattern)] - theta.mean[~pattern]
+                pull = np.linalg.solve(root, theta.precision[np.ix_(pattern, ~pattern)] @ z.T)
+                drawn = np.linalg.solve(root.T, rng.standard_normal(pull.shape) - pull).T
+                rows[np.ix_(where, pattern)] = theta.mean[pattern] + drawn
+        return theta
+
+    def _sample_given(self, rows: FloatArray | None, rng: np.random.Generator) -> GaussianParameters:
         mean, r, nu, psi = self._values()
-        if has_rows(X):
-            Z = self.check(X) - mean
+        if rows is not None:
+            Z = rows - mean
             n = len(Z)
             centre = Z.mean(axis=0)
             psi = psi + (Z - centre).T @ (Z - centre) + r * n / (r + n) * np.outer(centre, centre)
@@ -234,11 +267,23 @@ class GaussianWishart(Likelihood):
         return GaussianParameters(drawn, inverse_root.T @ inverse_root)
 
     def log_density(self, theta: GaussianParameters, X: Any) -> FloatArray:
-        """log N(x | mu, Lambda^-1) of every row of X."""
-        lower = _root(theta.precision)
-        Z = (self.check(X) - theta.mean) @ lower
-        constant = np.log(np.diag(lower)).sum() - len(lower) / 2 * np.log(2 * np.pi)
-        return np.asarray(constant - (Z**2).sum(axis=1) / 2, dtype=np.float64)
+        """log N(x | mu, Lambda^-1) of every row of X; of the entries that are there, where some are missing."""
+        data = self.check(X)
+        out = np.zeros(len(data))
+        for gaps, where in _patterns(np.isnan(data)):
+            precision = theta.precision
+            if gaps.any():
+                precision = np.linalg.inv(np.linalg.inv(precision)[np.ix_(~gaps, ~gaps)])
+            lower = _root(precision)
+            Z = (data[np.ix_(where, ~gaps)] - theta.mean[~gaps]) @ lower
+            out[where] = np.log(np.diag(lower)).sum() - len(lower) / 2 * np.log(2 * np.pi) - (Z**2).sum(axis=1) / 2
+        return out
+
+    def log_marginal(self, X: Any, power: float = 1.0) -> float:
+        """log p(X) with all rows in one cluster; refused where entries are missing, since there is no formula for it."""
+        whole = not np.isnan(self.check(X)).any()
+        require(whole, OWNER, "X", X, "have no missing entries here: log p(X) has no closed form then")
+        return super().log_marginal(X, power)
 
     def _values(self) -> tuple[FloatArray, float, float, FloatArray]:
         """All four hyper-parameters, known and of full shape."""
@@ -266,6 +311,7 @@ class GaussianWishart(Likelihood):
         n, d = data.shape
         if d == 1 or n == 0:  # one number loses nothing to the other directions
             return None
+        data = np.where(np.isnan(data), mean, data)
         roundoff = float(np.finfo(np.float64).eps) * max(1.0, np.sqrt(n) / 2)
         allowed = MOST_LOST * max(1.0, n / MANY_ROWS) ** 1.5
         scale = np.sqrt(np.diag(psi))
@@ -298,6 +344,13 @@ class GaussianWishart(Likelihood):
     def _check_nu(self, d: int | None) -> None:
         if self.nu is not None and d is not None:
             require(self.nu > d - 1, OWNER, "nu", self.nu, f"be above {d - 1}, one less than the {d} columns")
+
+
+def _patterns(gaps: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]]:
+    """Every pattern of gaps that a row has, with the rows that have it."""
+    patterns, which = np.unique(gaps, axis=0, return_inverse=True)
+    for i, pattern in enumerate(patterns):
+        yield pattern, np.flatnonzero(which.ravel() == i)
 
 
 def _full_matrix(psi: Any, d: int) -> FloatArray:

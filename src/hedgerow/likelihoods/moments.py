@@ -66,18 +66,22 @@ def column_variances(X: FloatArray) -> FloatArray:
 
 
 def spread(X: FloatArray) -> Spread:
-    """The sample covariance (n - 1) of a matrix without missing entries, made positive definite."""
-    n = len(X)
-    _, constant = _constant_columns(X, np.ones_like(X, dtype=bool))
-    Z = X - column_means(X)
+    """The sample covariance (n - 1), made positive definite; where entries are missing, a pair of columns is seen where both are."""
+    seen = ~np.isnan(X)
+    _, constant = _constant_columns(X, seen)
+    Z = np.where(seen, X - column_means(X), 0.0)
     # Divided by its largest entry first, so that squares neither overflow nor vanish.
     largest = np.where(constant, 1.0, np.abs(Z).max(axis=0))
     Z = Z / largest
     norm = np.where(constant, 1.0, np.sqrt((Z**2).sum(axis=0)))
-    scale = largest * norm / np.sqrt(max(n - 1, 1))
+    scale = largest * norm / np.sqrt(np.maximum(seen.sum(axis=0) - 1, 1))
     scale[constant] = 1.0 if constant.all() else np.exp(np.log(scale[~constant]).mean())
     Z = np.where(constant, 0.0, Z / norm)
     correlation = Z.T @ Z
+    if not seen.all():
+        common = (Z**2).T @ seen  # squares of column i in the rows that have column j
+        with np.errstate(divide="ignore", invalid="ignore"):
+            correlation = np.nan_to_num(correlation / np.sqrt(common * common.T))
     np.fill_diagonal(correlation, 1.0)
     eigenvalues, vectors = np.linalg.eigh(correlation)
     flat = eigenvalues < FLAT

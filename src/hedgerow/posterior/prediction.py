@@ -33,6 +33,7 @@ from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 
 __all__ = ["left_out_density", "log_density", "membership", "predictive"]
 
+_State = tuple[FloatArray, FloatArray, float, float, float]
 _ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
 
 
@@ -62,8 +63,8 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
     bound = model.likelihood.bind(_stack(draws.X, fresh))
     prior = model.prior.to_core(grouping)
-    for labels, state in _states(draws, max_draws):
-        yield labels, _core.predictive(bound, draws.n, labels, prior, *state, groups, new_groups)
+    for seed, labels, state in _states(draws, max_draws):
+        yield labels, _core.predictive(bound, draws.n, labels, prior, *state, groups, new_groups, seed)
 
 
 def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
@@ -78,20 +79,25 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     prior = model.prior.to_core(grouping)
     total = np.full(draws.n, -np.inf)
     count = 0
-    for labels, state in _states(draws, max_draws):
-        total = np.logaddexp(total, _core.left_out(bound, labels, prior, *state, None if grouping is None else grouping.codes))
+    groups = None if grouping is None else grouping.codes
+    for seed, labels, state in _states(draws, max_draws):
+        total = np.logaddexp(total, _core.left_out(bound, labels, prior, *state, groups, seed))
         count += 1
     return np.asarray(total - np.log(count))
 
 
-def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[IntArray, tuple[FloatArray, FloatArray, float, float, float]]]:
-    """Labels of each draw, and log u, alpha, sigma, tau and theta as the core takes them."""
+def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[int, IntArray, _State]]:
+    """The number of each draw, its labels, and log u, alpha, sigma, tau and theta as the core takes them.
+
+    Missing entries that are filled in are so by random numbers that the first decides.
+    """
     for chain, draw in _positions(draws, max_draws):
         state = {name: trace[chain, draw] for name, trace in draws.traces().items()}
         with np.errstate(divide="ignore"):  # a u that is 0 as a float
             log_u = np.log(np.atleast_1d(state["u"]))
         sigma, tau, theta = float(state["sigma"]), float(state["tau"]), float(state.get("theta", 0.0))
-        yield np.ascontiguousarray(draws.labels[chain, draw]), (log_u, np.atleast_1d(state["alpha"]), sigma, tau, theta)
+        labels = np.ascontiguousarray(draws.labels[chain, draw])
+        yield chain * draws.draws + draw, labels, (log_u, np.atleast_1d(state["alpha"]), sigma, tau, theta)
 
 
 def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from scipy.special import betaln, gammaln, multigammaln
+from scipy.special import betaln, gammaln
+
+from hedgerow.reference.gaussian import gaussian_wishart_log_marginal
 
 __all__ = [
     "bernoulli_log_marginal",
@@ -27,31 +29,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-
-
-def gaussian_wishart_log_marginal(X: ArrayLike, mean: ArrayLike, r: float, nu: float, psi: ArrayLike, power: float = 1.0) -> float:
-    """Gaussian rows, H = N(μ | mean, (rΛ)^-1) · Wishart(Λ | psi^-1, nu) (A14 eq. 34-35).
-
-    With n rows of mean x̄ and scatter S: r' = r+n, ν' = ν+n, Ψ' = Ψ + S + (r n / r')(x̄-m)(x̄-m)ᵀ and
-    log p = -(nd/2) log π + lnΓ_d(ν'/2) - lnΓ_d(ν/2) + (ν/2) log|Ψ| - (ν'/2) log|Ψ'| + (d/2) log(r/r').
-    """
-    X = np.asarray(X, float)
-    rows, d = X.shape
-    if rows == 0:
-        return 0.0
-    n = power * rows
-    prior_scale = np.asarray(psi, float)
-    offset = X.mean(axis=0) - np.asarray(mean, float)
-    centred = X - X.mean(axis=0)
-    scale = prior_scale + power * (centred.T @ centred) + (r * n / (r + n)) * np.outer(offset, offset)
-    return float(
-        -0.5 * n * d * np.log(np.pi)
-        + multigammaln(0.5 * (nu + n), d)
-        - multigammaln(0.5 * nu, d)
-        + 0.5 * nu * np.linalg.slogdet(prior_scale)[1]
-        - 0.5 * (nu + n) * np.linalg.slogdet(scale)[1]
-        + 0.5 * d * np.log(r / (r + n))
-    )
 
 
 def nips2015_gaussian_wishart(X: ArrayLike) -> tuple[Floats, float, float, Floats]:

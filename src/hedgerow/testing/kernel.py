@@ -203,7 +203,8 @@ def _promises(
     if isinstance(kernel, Kernel):
         renamed = again(np.asarray(5 + 3 * (labels.max() - labels), dtype=np.int32))
         findings.hold("names of the first clusters do not matter", np.array_equal(first.labels, renamed.labels))
-    if first.log_joint is not None:
+    filled_in = getattr(model.likelihood.bind(X), "n_imputed", 0) > 0  # the chain's log joint is then that of the fillings too
+    if first.log_joint is not None and not filled_in:
         wanted = [_log_joint(model, X, first, step, values) for step in range(steps)]
         findings.agree("the chain's own log joint", first.log_joint, wanted, 1e-9)
 

@@ -79,10 +79,19 @@ def partition_log_likelihoods(likelihood: Any, X: Any, partitions: Labels) -> Fl
 
 def subset_log_marginals(likelihood: Any, X: Any) -> Floats:
     """log p(X_c) for every subset c of the rows, indexed by its bits (row i is bit i); 0 for the empty
-    set."""
+    set.
+
+    Where missing entries would be filled in, from the likelihood's reference, which integrates over them.
+    """
     bound = likelihood.bind(X)
     n = int(bound.n_rows)
     table = np.zeros(2**n)
+    if getattr(bound, "n_imputed", 0) > 0:
+        family = getattr(likelihood, "likelihood", likelihood)
+        rows = family.check(X)
+        for inside in range(1, 2**n):
+            table[inside] = family.reference(rows[(inside >> np.arange(n)) & 1 == 1], bound.power)
+        return table
     everything = 2**n - 1
     table[everything] = bound.log_marginals(np.zeros(n, dtype=np.int32))[0]
     for inside in range(1, 2 ** (n - 1)):

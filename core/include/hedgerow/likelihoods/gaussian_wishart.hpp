@@ -2,6 +2,9 @@
 //
 // Rows are stored whitened, y = L⁻¹(x − m) with Ψ = LLᵀ, so that inside the core m = 0 and Ψ = I whatever the units
 // and the offset of the data; log|L| per row restores densities of x.
+//
+// Entries may be missing (NaN). Such a row stands where its missing entries are those of m; a filling moves it by Σ_j s_j L⁻¹e_j over
+// its missing columns j. Fillings belong to the object, rows without gaps are shared among its forks.
 #pragma once
 
 #include "hedgerow/aligned.hpp"
@@ -21,7 +24,17 @@ class GaussianWishart final : public Likelihood {
   void append(const double* x, int n);
   void take(const Likelihood& other, const int* to) override;
 
-  const double* row(int i) const { return y_.data() + static_cast<std::size_t>(i) * d_; }
+  std::vector<int> imputed_rows() const override;
+  std::shared_ptr<Likelihood> fork() const override;
+  void save_imputed(std::vector<double>& out) const override;
+  std::span<const double> load_imputed(std::span<const double> in) const override;
+
+  const double* row(int i) const { return has_gaps(i) ? gaps_[gap_of_[i]].y.data() : as_it_came(i); }
+  bool has_gaps(int i) const { return !gap_of_.empty() && gap_of_[i] >= 0; }
+  const double* as_it_came(int i) const { return y_->data() + static_cast<std::size_t>(i) * d_; }  // gaps at the base measure's mean
+  const std::vector<int>& missing(int i) const { return gaps_[gap_of_[i]].columns; }
+  const double* axis(int j) const { return axes_.data() + static_cast<std::size_t>(j) * d_; }  // L⁻¹e_j
+  void fill(int i, std::span<const double> shift) const;                                       // missing entries less those of m
   double r() const { return r_; }
   double nu() const { return nu_; }
   double log_jacobian() const { return -log_det_l_; }  // log density of x over that of the whitened row
@@ -29,12 +42,22 @@ class GaussianWishart final : public Likelihood {
   double predictive_constant(int n) const;             // everything of log p(x|X_c) but the terms in Ψ_n
 
  private:
+  struct Gap {
+    std::vector<int> columns;
+    std::vector<double> shift, y;
+  };
   void whiten(const double* x, double* y) const;
+  void note_gaps(int i, std::vector<int> columns);
+  void set_single(int i) const;
+  void own_rows(int n);
   void grow_tables(int n);
 
   int n_ = 0, d_;
   double r_, nu_, log_det_l_ = 0.0;
-  std::vector<double> mean_, chol_, y_;
+  std::vector<double> mean_, chol_, axes_;
+  std::shared_ptr<std::vector<double>> y_ = std::make_shared<std::vector<double>>();
+  std::vector<int> gap_of_;  // by row, -1 for none; empty as long as nothing is missing
+  mutable std::vector<Gap> gaps_;
   std::vector<double> marginal_table_, predictive_table_;
 };
 

@@ -16,10 +16,13 @@ class Product final : public Likelihood {
   bool serial() const override;
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
   void take(const Likelihood& other, const int* to) override;
+  std::vector<int> imputed_rows() const override;
+  std::shared_ptr<Likelihood> fork() const override;
+  void save_imputed(std::vector<double>& out) const override;
+  std::span<const double> load_imputed(std::span<const double> in) const override;
+  void derive(const int* rows, int n) const;  // log p of these rows alone, from those of the parts
 
  private:
-  void derive(const int* rows, int n);
-
   std::vector<std::shared_ptr<Likelihood>> parts_;
 };
 

@@ -1,0 +1,86 @@
+// Rows with missing entries against a Gaussian cluster. Included by gaussian_wishart_statistics.hpp.
+//
+// The predictive of a whole row y is (1 + ρ(y − m_n)ᵀP(y − m_n))^−(ν+n+1)/2, a multivariate t. With y = y_0 + As over the missing columns, A
+// their axes, the square is least at s = −M⁻¹b with M = AᵀPA, b = AᵀP(y_0 − m_n), and q = (y_0 − m_n)ᵀP(y_0 − m_n) − bᵀM⁻¹b there.
+// So the other entries have a t again, and s given them one about −M⁻¹b with the precision M·ρ/(1 + ρq).
+#pragma once
+
+#include "gaussian_wishart_statistics.hpp"
+
+namespace hedgerow {
+
+template <int D>
+struct GaussianWishartStatistics<D>::Gaps {
+  std::vector<double> root;  // packed L with LLᵀ = M
+  std::vector<double> w;     // L⁻¹b
+  double q, log_det;         // log|M|
+
+  // Log density of s where it is highest, with `all` = ν + n + 1.
+  double log_height(double rho, double all) const {
+    const double count = static_cast<double>(w.size());
+    return lgamma(0.5 * all) - lgamma(0.5 * (all - count)) + 0.5 * (count * (std::log(rho) - std::log1p(rho * q) - kLogPi) + log_det);
+  }
+};
+
+template <int D>
+typename GaussianWishartStatistics<D>::Gaps GaussianWishartStatistics<D>::look(int row, int slot) {
+  need_inverse(slot);
+  const Record p = record(slot);
+  const std::vector<int>& columns = f_.missing(row);
+  const int count = static_cast<int>(columns.size());
+  const double shrink = p.n() / (f_.r() + p.n());
+  const double* y = f_.as_it_came(row);
+  Vector z(*this, 0), v(*this, 1);
+  for (int i = 0; i < d(); ++i) z[i] = y[i] - shrink * p.mean()[i];
+  Gaps out{std::vector<double>(packed::size(count)), std::vector<double>(count), packed::product<D>(p.inverse(), d(), z, v), 0.0};
+  for (int a = 0; a < count; ++a)
+    for (int i = columns[a]; i < d(); ++i) out.w[a] += f_.axis(columns[a])[i] * v[i];
+  for (int a = 0; a < count; ++a) {
+    packed::product<D>(p.inverse(), d(), f_.axis(columns[a]), v);
+    for (int b = 0; b <= a; ++b)
+      for (int i = columns[b]; i < d(); ++i) out.root[packed::size(a) + b] += f_.axis(columns[b])[i] * v[i];
+  }
+  out.log_det = packed::cholesky(out.root.data(), count);
+  for (int a = 0; a < count; ++a) {
+    const double* l = out.root.data() + packed::size(a);
+    for (int b = 0; b < a; ++b) out.w[a] -= l[b] * out.w[b];
+    out.w[a] /= l[a];
+    out.q -= out.w[a] * out.w[a];
+  }
+  out.q = std::max(out.q, 0.0);
+  return out;
+}
+
+template <int D>
+double GaussianWishartStatistics<D>::log_observed(int row, int slot) {
+  if (!f_.has_gaps(row)) return log_predictive(row, slot);
+  const Gaps gaps = look(row, slot);
+  const double n = record(slot).n(), rho = (f_.r() + n) / (f_.r() + n + 1.0), all = f_.nu() + n + 1.0;
+  return f_.predictive_constant(static_cast<int>(n)) - 0.5 * record(slot).logdet() - 0.5 * all * std::log1p(rho * gaps.q) -
+         gaps.log_height(rho, all);
+}
+
+template <int D>
+double GaussianWishartStatistics<D>::impute(int row, int slot, Rng& rng) {
+  if (!f_.has_gaps(row)) return 0.0;
+  const Gaps gaps = look(row, slot);
+  const int count = static_cast<int>(gaps.w.size());
+  const double n = record(slot).n(), rho = (f_.r() + n) / (f_.r() + n + 1.0), all = f_.nu() + n + 1.0;
+  const double chi_square = 2.0 * std::exp(rng.log_gamma_variate(0.5 * (all - count)));
+  const double spread = std::sqrt((1.0 + rho * gaps.q) / (rho * chi_square));
+  std::vector<double> s(count);
+  double squares = 0.0;
+  for (int a = 0; a < count; ++a) {
+    const double step = spread * rng.normal();
+    squares += step * step;
+    s[a] = step - gaps.w[a];
+  }
+  for (int a = count - 1; a >= 0; --a) {  // L⁻ᵀ(spread·ε − w)
+    for (int b = a + 1; b < count; ++b) s[a] -= gaps.root[packed::size(b) + a] * s[b];
+    s[a] /= gaps.root[packed::size(a) + a];
+  }
+  f_.fill(row, s);
+  return gaps.log_height(rho, all) - 0.5 * all * std::log1p(rho * squares / (1.0 + rho * gaps.q));
+}
+
+}  // namespace hedgerow
