@@ -49,13 +49,6 @@ struct HeldJointSums {
   }
 };
 
-static PartitionLoss loss_of(const std::string& name) {
-  if (name == "vi") return PartitionLoss::vi;
-  if (name == "binder") return PartitionLoss::binder;
-  if (name == "omari") return PartitionLoss::omari;
-  throw std::invalid_argument("loss must be vi, binder or omari");
-}
-
 void bind_estimate(nb::module_& m) {
   nb::class_<HeldJointSums>(m, "JointSums",
                             "Sums of f over the joint clusters of a partition with draws; `copies` rows stand behind every point.")
@@ -71,16 +64,16 @@ void bind_estimate(nb::module_& m) {
   nb::class_<PartitionSearch>(m, "PartitionSearch", "Greedy search for the partition of least expected loss over draws.")
       .def(
           "__init__",
-          [](PartitionSearch* self, In<std::int32_t, 2> draws, In<std::int64_t, 1> copies, In<double, 1> weights,
-             const std::string& loss, double joining) {
+          [](PartitionSearch* self, In<std::int32_t, 2> draws, In<std::int64_t, 1> copies, In<double, 1> weights, In<double, 1> f,
+             bool adjusted, double joining) {
             check_shapes(draws, copies);
+            check_function(copies, f);
             if (weights.shape(0) != draws.shape(0)) throw std::invalid_argument("weights must have one entry for each draw");
-            const PartitionLoss kind = loss_of(loss);
             nb::gil_scoped_release release;
             new (self) PartitionSearch(draws.data(), static_cast<int>(draws.shape(0)), static_cast<int>(draws.shape(1)), copies.data(),
-                                       weights.data(), kind, joining);
+                                       weights.data(), f.data(), adjusted, joining);
           },
-          nb::arg("draws"), nb::arg("copies"), nb::arg("weights"), nb::arg("loss"), nb::arg("joining") = 1.0)
+          nb::arg("draws"), nb::arg("copies"), nb::arg("weights"), nb::arg("f"), nb::arg("adjusted") = false, nb::arg("joining") = 1.0)
       .def(
           "copy",
           [](const PartitionSearch& s) {

@@ -13,17 +13,17 @@ namespace {
 
 constexpr double kNoRoom = 1e-12;    // of all pairs: both partitions are then the same trivial one
 constexpr double kRounding = 1e-11;  // a gain this small beside the largest step of the point is rounding
-constexpr double kRoundingOmari = 1e-13;
+constexpr double kRoundingAdjusted = 1e-13;
 
 double pairs(double count) { return 0.5 * count * (count - 1.0); }
 
 }  // namespace
 
 PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies,
-                                 const double* weights, PartitionLoss loss, double joining)
+                                 const double* weights, const double* f, bool adjusted, double joining)
     : n_draws_(n_draws),
       n_points_(n_points),
-      loss_(loss),
+      adjusted_(adjusted),
       joining_(joining),
       copies_(copies, copies + n_points),
       weights_(weights, weights + n_draws),
@@ -35,11 +35,7 @@ PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_p
   }
   if (!(joining > 0.0 && joining < 2.0)) throw std::invalid_argument("joining must lie between 0 and 2");
   if (n_rows_ > INT32_MAX) throw std::invalid_argument("copies must add up to fewer than 2^31 rows");
-  f_.resize(n_rows_ + 1, 0.0);
-  for (std::int64_t x = 1; x <= n_rows_; ++x) {
-    const double v = static_cast<double>(x);
-    f_[x] = loss == PartitionLoss::vi ? v * std::log(v) : v * v;
-  }
+  f_.assign(f, f + n_rows_ + 1);
   all_pairs_ = std::max(1.0, pairs(static_cast<double>(n_rows_)));
   draw_pairs_.assign(n_draws, 0.0);
   auto cells = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(n_draws) * n_points);
@@ -197,7 +193,7 @@ void PartitionSearch::weigh_pairs(int column, int own, std::int64_t m) {
   rest_[column] = rest;
 }
 
-void PartitionSearch::met_omari(int point, int open) {
+void PartitionSearch::met_adjusted(int point, int open) {
   const std::int64_t m = copies_[point];
   const int own = labels_[point];
   const std::int32_t* cell = cells(point);
@@ -246,8 +242,8 @@ bool PartitionSearch::allowed(int column, int own, bool alone) const {
 
 PartitionSearch::Choice PartitionSearch::best(int point) {
   const int open = free_column();
-  if (loss_ == PartitionLoss::omari)
-    met_omari(point, open);
+  if (adjusted_)
+    met_adjusted(point, open);
   else
     met_separable(point);
   if (labels_[point] < 0) own_score_ = score_[open];
@@ -298,7 +294,7 @@ int PartitionSearch::sweep(const std::vector<int>& points, Rng& rng, std::vector
   for (const auto& [key, i] : order) {
     const Choice choice = best(i);
     const double step = f_[n_rows_] - f_[n_rows_ - copies_[i]];
-    const double rounding = loss_ == PartitionLoss::omari ? kRoundingOmari : kRounding * std::max(step, 1.0);
+    const double rounding = adjusted_ ? kRoundingAdjusted : kRounding * std::max(step, 1.0);
     margins[i] = choice.margin;
     if (choice.column == labels_[i] || choice.gain <= rounding) continue;
     take_out(i);
@@ -364,9 +360,8 @@ bool PartitionSearch::rebuild(int column, Rng& rng) {
   for (int i : members) take_out(i);
   random_order(members, rng);
   place_all(members);
-  const bool omari = loss_ == PartitionLoss::omari;
-  const double fallen = omari ? before - one_minus_rand() : -change_;
-  if (occupied_ >= least_ && fallen > (omari ? kRoundingOmari : kRounding * std::max(f_[size], 1.0))) return true;
+  const double fallen = adjusted_ ? before - one_minus_rand() : -change_;
+  if (occupied_ >= least_ && fallen > (adjusted_ ? kRoundingAdjusted : kRounding * std::max(f_[size], 1.0))) return true;
   for (int i : members) take_out(i);
   for (int i : members) place(i, column);  // empty again, since no other point moved
   return false;

@@ -402,7 +402,7 @@ class JointSums:
 class PartitionSearch:
     """Greedy search for the partition of least expected loss over draws."""
 
-    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], loss: str, joining: float = 1.0) -> None: ...
+    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], f: NDArray[numpy.float64], adjusted: bool = False, joining: float = 1.0) -> None: ...
 
     def copy(self) -> PartitionSearch:
         """

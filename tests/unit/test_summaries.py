@@ -31,9 +31,11 @@ from hedgerow.summaries import (
 )
 from hedgerow.summaries import coclustering as coclustering_module
 from hedgerow.summaries import partitions as partitions_module
+from hedgerow.summaries.distances import LOSSES as KINDS
+from hedgerow.summaries.distances import count_function
 from hedgerow.summaries.partitions import merge_points
 
-LOSSES = ("vi", "binder", "omari")
+LOSSES = tuple(KINDS)
 
 
 def all_partitions(n: int) -> np.ndarray:
@@ -246,7 +248,7 @@ def test_the_search_never_ends_higher_than_it_began(loss: str) -> None:
         stack = canonical(noisy_draws(rng, int(rng.integers(1, 30)), n, int(rng.integers(1, 20)), float(rng.uniform(0, 1))))
         copies = rng.integers(1, 5, n)
         weights = rng.dirichlet(np.ones(len(stack)))
-        search = _core.PartitionSearch(stack, copies, weights, loss)
+        search = _core.PartitionSearch(stack, copies, weights, count_function(loss, int(copies.sum())), KINDS[loss].adjusted)
         start = canonical(rng.integers(0, 8, n))
         search.start_at(start)
         assert np.array_equal(search.labels, start)
@@ -259,18 +261,19 @@ def test_the_search_never_ends_higher_than_it_began(loss: str) -> None:
 def test_the_search_refuses_what_does_not_match() -> None:
     stack, one = np.zeros((2, 3), dtype=np.int32), np.ones(3, dtype=np.int64)
     half = np.full(2, 0.5)
-    for draws, copies, weights, loss in (
-        (stack, one[:2], half, "vi"),
-        (stack, 0 * one, half, "vi"),
-        (stack, one, half[:1], "vi"),
-        (stack, one, half, "mse"),
-        (stack - 1, one, half, "vi"),
-        (stack + 3, one, half, "vi"),
-        (stack[:0], one, half[:0], "vi"),
+    f = count_function("vi", 3)
+    for draws, copies, weights, values in (
+        (stack, one[:2], half, f),
+        (stack, 0 * one, half, f),
+        (stack, one, half[:1], f),
+        (stack, one, half, f[:3]),
+        (stack - 1, one, half, f),
+        (stack + 3, one, half, f),
+        (stack[:0], one, half[:0], f),
     ):
         with pytest.raises(ValueError, match="must"):
-            _core.PartitionSearch(draws, copies, weights, loss)
-    search = _core.PartitionSearch(stack, one, half, "vi")
+            _core.PartitionSearch(draws, copies, weights, values)
+    search = _core.PartitionSearch(stack, one, half, f)
     for labels in ([0, 1], [0, 1, 3], [0, -1, 0]):
         with pytest.raises(ValueError, match="labels must"):
             search.start_at(np.array(labels, dtype=np.int32))

@@ -1,13 +1,14 @@
 // Greedy search for the partition of least expected loss over draws of partitions (SALSO: Dahl, Johnson & Müller 2022).
 //
 // With n_ab the rows shared by cluster a of one partition and b of another, the losses are made of sums of a function of
-// counts: f(x) = x log x for the variation of information, x² for Binder's loss and the adjusted Rand index. A point stands
+// counts: f(x) = x log x for the variation of information, x² for Binder's loss and the adjusted Rand index, and others that
+// curve upwards, as `LOSSES` (hedgerow/summaries/distances.py) has them. A point stands
 // for one row or for several that no draw takes apart. The state is the estimate's labels and, for every cluster l of every
 // draw d (a "row" of the table), how many rows it shares with each cluster k of the estimate (a "column"). Putting a point of
 // m rows into column k changes the loss by
 //
-//     vi, binder   b g(n_k) − 2 Σ_d w_d g(n_dk)     g(x) = f(x + m) − f(x) − f(m), up to a constant of the point
-//     omari        through Σ_d w_d ARI_d, whose sums of pairs grow by m n_k and m n_dk
+//     sums of f    b g(n_k) − 2 Σ_d w_d g(n_dk)     g(x) = f(x + m) − f(x) − f(m), up to a constant of the point
+//     adjusted     through Σ_d w_d ARI_d, whose sums of pairs grow by m n_k and m n_dk
 //
 // with b = 1 for the plain losses: below 1, joining what the draws take apart costs less than taking apart what they join.
 // g(0) = 0, so only what is there has to be summed: rows of the table are short lists. A column that shares nothing with the
@@ -24,8 +25,6 @@
 #include "hedgerow/rng.hpp"
 
 namespace hedgerow {
-
-enum class PartitionLoss { vi, binder, omari };
 
 // Clusters of labels 0, ..., n - 1; throws on others.
 int clusters_of(const std::int32_t* labels, int n);
@@ -52,7 +51,7 @@ class JointSums {
 class PartitionSearch {
  public:
   PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* weights,
-                  PartitionLoss loss, double joining = 1.0);
+                  const double* f, bool adjusted, double joining = 1.0);  // f(0), ..., f(rows); adjusted: one minus adjusted Rand
 
   int points() const { return n_points_; }
   int clusters() const { return occupied_; }
@@ -90,7 +89,7 @@ class PartitionSearch {
   void thin_out(int most);
   void count_pairs(const std::vector<Entry>& row, double weight, int only, std::vector<double>& shared, double sign) const;
   void met_separable(int point);
-  void met_omari(int point, int open);
+  void met_adjusted(int point, int open);
   void weigh_pairs(int column, int own, std::int64_t m);
   void shift(int point, int column, int sign);
   void place(int point, int column) { shift(point, column, +1); }
@@ -105,7 +104,7 @@ class PartitionSearch {
 
   int n_draws_, n_points_;
   std::int64_t n_rows_ = 0;
-  PartitionLoss loss_;
+  bool adjusted_;
   double joining_;
   int least_ = 1, most_ = INT32_MAX, occupied_ = 0;
   std::vector<std::int64_t> copies_;

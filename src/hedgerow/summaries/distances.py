@@ -18,7 +18,8 @@ has together, against 2 − w for joining what it has apart (Dahl, Johnson, Mül
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,9 +33,11 @@ __all__ = [
     "DEFAULT_LOSS",
     "LOSSES",
     "Loss",
+    "LossKind",
     "ari",
     "binder",
     "check_loss",
+    "count_function",
     "distance",
     "expected_loss",
     "expected_losses",
@@ -42,18 +45,33 @@ __all__ = [
     "vi",
 ]
 
-Loss = Literal["vi", "binder", "omari"]
-LOSSES: Mapping[Loss, str] = {
-    "vi": "variation of information",
-    "binder": "Binder loss",
-    "omari": "one minus adjusted Rand index",
-}
-"""Every loss and its name in words."""
-DEFAULT_LOSS: Loss = "vi"
-assert set(LOSSES) == set(get_args(Loss))
-
 Array = npt.NDArray[np.float64]
 Copies = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LossKind:
+    """What makes a loss: its name in words, f, the power of n that it is divided by, and whether it is adjusted for chance.
+
+    f must vanish at 0 and curve upwards: then a cluster is never worth joining with which no draw shares a row, and the search
+    need not look at it.
+    """
+
+    words: str
+    f: Callable[[Array], Array]
+    degree: int
+    adjusted: bool = False
+
+
+Loss = Literal["vi", "binder", "omari"]
+LOSSES: Mapping[Loss, LossKind] = {
+    "vi": LossKind("variation of information", lambda x: x * np.log(np.maximum(x, 1.0)), 1),
+    "binder": LossKind("Binder loss", np.square, 2),
+    "omari": LossKind("one minus adjusted Rand index", np.square, 2, adjusted=True),
+}
+"""Every loss there is: the command line's words, distances, the search for a point estimate and its tests are derived from this."""
+DEFAULT_LOSS: Loss = "vi"
+assert set(LOSSES) == set(get_args(Loss))
 
 
 def vi(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
@@ -194,22 +212,20 @@ def expected_loss(partition: Labels, draws: Labels, copies: Copies, weights: Arr
 
 
 def check_loss(loss: str, owner: str) -> None:
-    """Refuse a loss that is not one of the three."""
+    """Refuse a loss that is none of them."""
     require(loss in LOSSES, owner, "loss", loss, "be one of " + ", ".join(repr(name) for name in LOSSES))
 
 
 def count_function(loss: Loss, n: int) -> Array:
-    """f(0), ..., f(n): x log x for the variation of information, x² for the pair-counting losses."""
-    x = np.arange(n + 1, dtype=np.float64)
-    return x * np.log(np.maximum(x, 1.0)) if loss == "vi" else x * x
+    """f(0), ..., f(n)."""
+    return LOSSES[loss].f(np.arange(n + 1, dtype=np.float64))
 
 
 def combine(loss: Loss, n: int, left: Array | float, right: Array, joint: Array, weight: float = 1.0) -> Array:
-    """The distance from the sums of f over the clusters of each side and over the joint clusters; `weight` not for omari."""
-    if loss == "vi":
-        return np.maximum((2.0 - weight) * left + weight * right - 2.0 * joint, 0.0) / n
-    if loss == "binder":
-        return ((2.0 - weight) * left + weight * right - 2.0 * joint) / (n * n)
+    """The distance from the sums of f over the clusters of each side and over the joint clusters; `weight` not for adjusted ones."""
+    if not LOSSES[loss].adjusted:
+        apart: Array = np.maximum((2.0 - weight) * left + weight * right - 2.0 * joint, 0.0)
+        return apart / float(n ** LOSSES[loss].degree)
     pairs = n * (n - 1) / 2.0
     pairs_left, pairs_right, pairs_joint = ((np.asarray(s) - n) / 2.0 for s in (left, right, joint))
     expected = pairs_left * pairs_right / max(pairs, 1.0)

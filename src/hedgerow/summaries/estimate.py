@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.errors import require
-from hedgerow.summaries.distances import LOSSES, Loss, check_loss, expected_loss, expected_losses
+from hedgerow.summaries.distances import LOSSES, Loss, check_loss, count_function, expected_loss, expected_losses
 from hedgerow.summaries.partitions import Labels, as_draws, by_size, canonical, count_clusters, merge_points, unique_draws
 
 __all__ = ["PointEstimate", "point_estimate"]
@@ -86,7 +86,7 @@ class PointEstimate:
     def words(self) -> str:
         """What this partition is, and what was done to have it, as part of a sentence."""
         weighed = "" if self.weight == 1 else f" of weight {self.weight:g}"
-        told = f"partition of least expected {LOSSES[self.loss]}{weighed} from the draws ({self.expected_loss:.3g})"
+        told = f"partition of least expected {LOSSES[self.loss].words}{weighed} from the draws ({self.expected_loss:.3g})"
         if self.limits is not None:
             low, high = self.limits
             span = f"{low} to {high} clusters" if 1 < low < high else f"{high} clusters" if low == high else f"at most {high} clusters"
@@ -153,7 +153,7 @@ def point_estimate(
     draws = as_draws(labels, owner)
     check_loss(loss, owner)
     require(0 < weight < 2, owner, "weight", weight, "lie between 0 and 2, both left out")
-    require(weight == 1 or loss != "omari", owner, "weight", weight, "be 1 for omari, which has none")
+    require(weight == 1 or not LOSSES[loss].adjusted, owner, "weight", weight, f"be 1 for {loss}, which has none")
     require(max_clusters is None or max_clusters >= 1, owner, "max_clusters", max_clusters, "be at least 1, or None")
     require(min_size is None or min_size >= 1, owner, "min_size", min_size, "be at least 1, or None")
     require(within is None or 0 < within <= 1, owner, "within", within, "lie in (0, 1], or be None")
@@ -206,7 +206,8 @@ class _Search:
         self.draws, self.runs, self.seed = draws, runs, seed
         self.expected = expected_losses(draws, copies, weights, loss, weight)
         self.ranked = np.argsort(self.expected, kind="stable")
-        self.start = _core.PartitionSearch(draws, copies, weights, loss, 2.0 - weight)
+        f = count_function(loss, int(copies.sum()))
+        self.start = _core.PartitionSearch(draws, copies, weights, f, LOSSES[loss].adjusted, 2.0 - weight)
         self.measure: Callable[[Labels], float] = lambda found: expected_loss(found, draws, copies, weights, loss, weight)
 
     def free(self) -> tuple[Labels, float]:
