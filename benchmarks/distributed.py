@@ -30,7 +30,7 @@ def write_shards(folder: Path, rows: int, shards: int) -> tuple[list[Path], hr.M
     paths = [folder / f"shard-{i}.npy" for i in range(shards)]
     for path, part in zip(paths, np.array_split(made.X, shards), strict=True):
         np.save(path, part)
-    model = hr.Mixture(hr.NGG(hr.Gamma(1, 1), 0.3, 1.0), hr.GaussianWishart()).resolve(made.X)
+    model = hr.Mixture(hr.NGG(hr.Gamma(1, 1), 0.3, 1.0), hr.GaussianWishart.nips2015()).resolve(made.X)
     return paths, model, made.labels
 
 
@@ -183,7 +183,7 @@ def message_cost(workers: int) -> None:
         with LocalCluster(**options) as cluster, Client(cluster) as client:
             for shards in (2, 16):
                 workers = DaskWorkers(read_sources("bench", [path] * shards, client), client)
-                workers.ask(Open("bench", hr.GaussianWishart()))
+                workers.ask(Open("bench", hr.GaussianWishart.nips2015()))
                 clock = time.perf_counter()
                 for _ in range(40):
                     workers.ask(Fetch(np.zeros(0, np.int32)))

@@ -38,7 +38,7 @@ def main() -> None:
     print(f"instruction set: {_core.instruction_set()}")
     X, y, name = sets.tenk()
     ngg = hr.NGG(1.0, 0.3, 1.0)
-    measure(f"GaussianWishart, {name}", hr.Mixture(ngg, hr.GaussianWishart()), X, as_labels(y, len(y), "bench"), 10)
+    measure(f"GaussianWishart, {name}", hr.Mixture(ngg, hr.GaussianWishart.nips2015()), X, as_labels(y, len(y), "bench"), 10)
     measure(f"GaussianDiagonal, {name}", hr.Mixture(ngg, hr.GaussianDiagonal()), X, as_labels(y, len(y), "bench"), 5)
     counts, name = sets.corpus()
     start = np.arange(counts.shape[0]) % 100

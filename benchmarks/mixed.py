@@ -157,7 +157,7 @@ def groups(count: int = 300, rows: int = 200) -> None:
     rng = np.random.default_rng(0)
     centres = sets.apart(12, 8.0, rng)
     prior = hr.MixedNRM(hr.NGG(1.0, 0.2, 1e-3), basis=range(0, count, 20), decay=0.1)
-    stream = TreeStream(hr.Mixture(prior, hr.GaussianWishart()), max_nodes=2000, remember=False, seed=0)
+    stream = TreeStream(hr.Mixture(prior, hr.GaussianWishart.nips2015()), max_nodes=2000, remember=False, seed=0)
     spent = []
     for step in range(count):
         X = centres[rng.integers(0, 6, rows) + 6 * (step % 100 >= 50)] + rng.normal(size=(rows, 2))

@@ -60,7 +60,7 @@ def toy() -> None:
         "SplitMerge": (hr.SplitMerge(), 10.0),
         "Gibbs": (hr.Gibbs(), 10.0),
     }
-    race(f"{name}, DP(1)", hr.Mixture(hr.DP(1.0), hr.GaussianWishart()), X, kernels, TRUTH_TOY - 10, 10)
+    race(f"{name}, DP(1)", hr.Mixture(hr.DP(1.0), hr.GaussianWishart.nips2015()), X, kernels, TRUTH_TOY - 10, 10)
 
 
 def tenk(seconds: float = 5.0) -> None:
@@ -71,13 +71,13 @@ def tenk(seconds: float = 5.0) -> None:
         "SplitMerge": (hr.SplitMerge(), 10 * seconds),
         "Gibbs": (hr.Gibbs(), 10 * seconds),
     }
-    race(f"{name}, NGG(1, 0.3, 1)", hr.Mixture(hr.NGG(1.0, 0.3, 1.0), hr.GaussianWishart()), X, kernels, -73400.0, 10)
+    race(f"{name}, NGG(1, 0.3, 1)", hr.Mixture(hr.NGG(1.0, 0.3, 1.0), hr.GaussianWishart.nips2015()), X, kernels, -73400.0, 10)
 
 
 def agree(seconds: float = 60.0) -> None:
     """Eight chains from scattered starts; `seconds` is the wall time two cores would need."""
     X, _, name = sets.tenk()
-    model = hr.Mixture(hr.NGG(1.0, 0.3, 1.0), hr.GaussianWishart()).resolve(X)
+    model = hr.Mixture(hr.NGG(1.0, 0.3, 1.0), hr.GaussianWishart.nips2015()).resolve(X)
     bound = model.likelihood.bind(X)
     n = len(X)
     print(f"\n{name}: R-hat over 8 chains from scattered starts, {seconds:.0f} s on two cores")
@@ -125,7 +125,7 @@ def shapes(draws: float = 1000) -> None:
     for name, X in sets_of.items():
         print(f"{name:14s} {X.shape[0]:6,} x {X.shape[1]}", end="")
         for label, kernel in kernels.items():
-            model = hr.Mixture(hr.DP(hr.Gamma(1.0, 1.0)), hr.GaussianWishart())
+            model = hr.Mixture(hr.DP(hr.Gamma(1.0, 1.0)), hr.GaussianWishart.nips2015())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 post = hr.sample(model, X, kernel=kernel, draws=int(draws), warmup=int(draws) // 2, chains=4, seed=0, progress=False)
@@ -160,7 +160,7 @@ def draws_per_second(
 
 def ess(seconds: float = 10.0) -> None:
     X, y, name = sets.toy()
-    model = hr.Mixture(hr.NGG.from_nips2015(1.0, 0.2), hr.GaussianWishart())
+    model = hr.Mixture(hr.NGG.from_nips2015(1.0, 0.2), hr.GaussianWishart.nips2015())
     kernels = {"TreeGuided": hr.TreeGuided(), "Gibbs": hr.Gibbs(), "SplitMerge": hr.SplitMerge()}
     draws_per_second(f"{name} from the truth, NGG", model, X, kernels, y, seconds)
 

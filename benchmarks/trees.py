@@ -25,7 +25,7 @@ def bare_loop(bound: _core.Likelihood, labels: np.ndarray) -> float:
 
 
 def build(name: str, X: np.ndarray, y: np.ndarray, repeats: int) -> None:
-    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart()).resolve(X)
+    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart.nips2015()).resolve(X)
     bound = model.likelihood.bind(X)
     loop = bare_loop(bound, as_labels(y, len(y), "bench"))
     print(f"{name}: bare predictive loop {loop * 1e9:.2f} ns per evaluation")
@@ -55,7 +55,7 @@ def stream(points: int, max_nodes: int | None, batch: int = 1000) -> None:
     """50 clusters in the plane, at least 6 standard deviations apart."""
     rng = np.random.default_rng(0)
     centres = sets.apart(50, 6.0, rng)
-    trees = TreeStream(hr.Mixture(hr.DP(1.0), hr.GaussianWishart()), max_nodes=max_nodes, seed=1)
+    trees = TreeStream(hr.Mixture(hr.DP(1.0), hr.GaussianWishart.nips2015()), max_nodes=max_nodes, seed=1)
     cost, work, truth = [], [], []
     for _ in range(points // batch):
         z = rng.integers(0, len(centres), batch)

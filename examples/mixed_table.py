@@ -1,4 +1,4 @@
-"""A table of numbers, names, yes-or-no and counts, some entries missing: propose a likelihood, read why, sample."""
+"""A table of numbers, names, yes-or-no and counts, some entries missing: propose a model, read why, sample."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ table[:, 2] = [bool(rng.random() < share) for share in np.array([0.1, 0.5, 0.9])
 table[:, 3] = rng.poisson(np.array([1.0, 4.0, 9.0])[kind])
 table[rng.random((n, 4)) < 0.05] = None
 
-proposal = hr.likelihood_for(table)
+proposal = hr.propose(table)
 print(proposal)
 
-post = hr.sample(hr.Mixture(hr.DP(alpha=hr.Gamma(1, 1)), proposal.likelihood), table, draws=500, warmup=250, seed=0)
+post = proposal.sample(draws=500, warmup=250, seed=0)
 found = post.point_estimate()
 print()
 print(f"{found.n_clusters} clusters; adjusted Rand index against the truth: {hr.summaries.ari(found.labels, kind):.2f}")

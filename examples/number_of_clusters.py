@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.estimators.defaults import default_likelihood
 
 X = hr.data.iris().X
-likelihood = default_likelihood(X, "example")
+likelihood = hr.propose(X).likelihood
 priors = {
     "DP(alpha=0.2)": hr.DP(0.2),
     "DP(alpha ~ Gamma(1, 1))": hr.DP(hr.Gamma(1, 1)),

@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "arrays.hpp"
@@ -13,6 +14,7 @@
 #include "hedgerow/likelihoods/multinomial.hpp"
 #include "hedgerow/likelihoods/poisson.hpp"
 #include "hedgerow/likelihoods/product.hpp"
+#include "hedgerow/likelihoods/row_factors.hpp"
 
 namespace hedgerow::bindings {
 
@@ -207,6 +209,15 @@ void bind_likelihoods(nb::module_& m) {
         return std::make_shared<Product>(std::move(parts));
       },
       nb::arg("parts"));
+
+  m.def(
+      "RowFactors",
+      [](In<double, 1> logs, double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
+        for (std::size_t i = 0; i < logs.shape(0); ++i) check(std::isfinite(logs(i)), "logs must be finite");
+        return std::make_shared<RowFactors>(logs.data(), static_cast<int>(logs.shape(0)), power);
+      },
+      nb::arg("logs"), nb::arg("power") = 1.0, "A fixed factor for the density of every row, by its log.");
 
   m.def(
       "Custom",

@@ -62,7 +62,9 @@ def _cell(file: dict[str, npt.NDArray[Any]], stem: str) -> Record:
 def run_under_their_prior(X: npt.NDArray[np.float64], labels: npt.ArrayLike, kernel: hr.Kernel, iterations: int, seed: int) -> Record:
     """A chain under exactly the authors' NGG prior: best log joint and mean number of clusters."""
     prior = hr.NGG(0.5, 0.5, 1.0)
-    chain = Chain(hr.Mixture(prior, hr.GaussianWishart()), X, kernel, labels=labels, seed=seed, start={"alpha": 0.5, "sigma": 0.5})
+    chain = Chain(
+        hr.Mixture(prior, hr.GaussianWishart.nips2015()), X, kernel, labels=labels, seed=seed, start={"alpha": 0.5, "sigma": 0.5}
+    )
     rng = np.random.default_rng(seed)
     at = np.zeros(2)
     log_joint, clusters = np.empty(iterations), np.empty(iterations)

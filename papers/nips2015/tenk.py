@@ -34,7 +34,7 @@ def main(size: Size, out: Path, seeds: int | None = None) -> Record:
         "sets": {},
     }
     for key, data in tenk_sets(size).items():
-        result["sets"][key] = race(runs, key, data, hr.GaussianWishart(), "rough", settings, count)
+        result["sets"][key] = race(runs, key, data, hr.GaussianWishart.nips2015(), "rough", settings, count)
     text = "# 10K sets\n\n" + "\n".join(table(part, count, settings.seconds) for part in result["sets"].values())
     common.write_json(out / "tenk.json", result)
     common.write_text(out / "tenk.md", text)

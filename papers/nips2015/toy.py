@@ -68,7 +68,7 @@ def main(size: Size, out: Path, seeds: int | None = None) -> Record:
         "data": {"name": data.name, "authors": data.authors, "rows": len(data.X), "true_clusters": int(truth.max()) + 1},
         "settings": asdict(settings) | {"seeds": count, "size": size},
         "machine": common.machine(),
-        "truth_log_joint_dp": hr.Mixture(PRIORS["DP"], hr.GaussianWishart()).log_joint(data.X, truth),
+        "truth_log_joint_dp": hr.Mixture(PRIORS["DP"], hr.GaussianWishart.nips2015()).log_joint(data.X, truth),
         "authors_logs": logs,
         "samplers": {},
         "vary": {},
@@ -101,7 +101,7 @@ def main(size: Size, out: Path, seeds: int | None = None) -> Record:
 
 
 def _run(runs: Runs, data: Set, prior: str, method: str, found: hr.Kernel, seed: int, seconds: float, after: Any) -> Record:
-    model = hr.Mixture(PRIORS[prior], hr.GaussianWishart()).resolve(data.X)
+    model = hr.Mixture(PRIORS[prior], hr.GaussianWishart.nips2015()).resolve(data.X)
     settings = {
         "data": data.name, "rows": len(data.X), "prior": repr(model.prior), "kernel": repr(found), "seconds": seconds,
         "seed": seed, "start": "rough, hyper-parameters drawn", "after": list(after), "near": NEAR,

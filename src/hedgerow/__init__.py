@@ -34,12 +34,15 @@ from hedgerow.likelihoods import (
     Likelihood,
     Multinomial,
     Poisson,
+    Preparation,
+    Prepared,
     Product,
     likelihood_for,
 )
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
+from hedgerow.proposing import Proposal, propose
 from hedgerow.sampling import Agreement, Checkpoint, resume, sample
 from hedgerow.trees import Forest, bhc, ibhc
 
@@ -73,8 +76,11 @@ __all__ = [
     "PitmanYor",
     "Poisson",
     "Posterior",
+    "Preparation",
+    "Prepared",
     "Prior",
     "Product",
+    "Proposal",
     "Slice",
     "SmcResult",
     "SplitMerge",
@@ -90,6 +96,7 @@ __all__ = [
     "likelihood_for",
     "load",
     "mix",
+    "propose",
     "resume",
     "sample",
     "smc",

@@ -45,6 +45,9 @@ def Poisson(X: NDArray[numpy.float64], a: NDArray[numpy.float64], b: NDArray[num
 
 def Product(parts: Sequence[Likelihood]) -> Likelihood: ...
 
+def RowFactors(logs: NDArray[numpy.float64], power: float = 1.0) -> Likelihood:
+    """A fixed factor for the density of every row, by its log."""
+
 def Custom(stats: NDArray[numpy.float64], address: int, power: float = 1.0) -> Likelihood: ...
 
 def CustomCallable(stats: NDArray[numpy.float64], callable: Callable[..., Any], power: float = 1.0) -> Likelihood: ...

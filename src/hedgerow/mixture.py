@@ -22,7 +22,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods import LIKELIHOODS, Likelihood
+from hedgerow.likelihoods import LIKELIHOODS, Likelihood, Preparation
 from hedgerow.likelihoods.base import bind_at
 from hedgerow.priors import LAWS, PRIORS, Prior
 from hedgerow.priors.laws import positive_number, real_number
@@ -173,7 +173,7 @@ class Mixture:
 
 
 MODEL_CLASSES: Mapping[str, type] = {
-    cls.__name__: cls for cls in (Mixture, *PRIORS, *LAWS, *(family for family in LIKELIHOODS if family.from_values))
+    cls.__name__: cls for cls in (Mixture, *PRIORS, *LAWS, Preparation, *(family for family in LIKELIHOODS if family.from_values))
 }
 """Classes that a stored model may consist of, by name."""
 

@@ -99,9 +99,9 @@ def test_fit_writes_a_run_that_can_be_read(folder):
 @pytest.mark.parametrize(
     ("name", "options", "likelihood"),
     [
-        ("flowers.npz", [], "GaussianWishart"),
-        ("flowers.npy", [], "GaussianWishart"),
-        ("flowers.tsv", [], "GaussianWishart"),
+        ("flowers.npz", [], "Prepared"),
+        ("flowers.npy", [], "Prepared"),
+        ("flowers.tsv", [], "Prepared"),
         ("words.mtx", ["--words", "vocabulary.txt"], "Multinomial"),
         ("words.npz", [], "Multinomial"),
         ("people.csv", [], "Product"),

@@ -9,7 +9,6 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import hedgerow as hr
-from hedgerow.estimators.defaults import settle
 from hedgerow.kernels import KERNELS
 from hedgerow.sampling import Chain
 from hedgerow.trees import TreeStream
@@ -26,7 +25,7 @@ def blobs(share: float = 0.1, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 
 WHOLE, ROWS = blobs()
-MODEL = hr.Mixture(hr.DP(1.0), settle(hr.GaussianWishart(), ROWS, "test"))
+MODEL = hr.Mixture(hr.DP(1.0), hr.GaussianWishart().resolve(ROWS))
 TRUTH = np.arange(60) % 2
 
 
@@ -136,15 +135,15 @@ def test_a_row_or_column_of_gaps(empty: str) -> None:
         rows[7] = NAN
     if empty != "row":
         rows[:, 1] = NAN
-    for likelihood in (hr.GaussianWishart(), settle(hr.GaussianWishart(), rows, "test")):
+    for likelihood in (hr.GaussianWishart.nips2015(), hr.GaussianWishart()):
         post = hr.sample(hr.Mixture(hr.DP(1.0), likelihood), rows, draws=10, warmup=20, chains=1, seed=0, progress=False)
         assert np.isfinite(post.log_joint).all()
     assert same(post.point_estimate().labels) or empty != "column"
 
 
 def test_a_base_measure_is_found_as_without_gaps() -> None:
-    """Fillings are taken off the scores: otherwise narrow base measures, under which they are close to each other, would win."""
-    whole, gaps = (settle(hr.GaussianWishart(), rows, "test") for rows in (WHOLE, ROWS))
+    """All base measures are tried on the same fillings: otherwise narrow ones, under which they are close to each other, would win."""
+    whole, gaps = (hr.GaussianWishart().resolve(rows) for rows in (WHOLE, ROWS))
     assert isinstance(whole, hr.GaussianWishart)
     assert isinstance(gaps, hr.GaussianWishart)
     ratio = np.diag(gaps.psi) / (gaps.nu - 4) / (np.diag(whole.psi) / (whole.nu - 4))

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 import hedgerow as hr
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Likelihood
+from hedgerow.likelihoods.moments import column_variances
 from hedgerow.priors import Prior
 
 NAN = float("nan")
@@ -99,10 +100,11 @@ def wide() -> dict[str, tuple[Likelihood, Any]]:
     coins = (rng.random((60, 11)) < rng.beta(0.5, 0.5, (6, 11))[which]).astype(float)
     levels = (rng.random((60, 11)) * 4 * rng.beta(1, 1, (6, 11))[which]).astype(int).astype(float)
     mixed = np.column_stack([gaps[:, :3], coins[:, :4], counts[:, :4]])
-    parts = {(0, 1, 2): hr.GaussianDiagonal(), (3, 4, 5, 6): hr.Bernoulli(), (7, 8, 9, 10): hr.Poisson()}
+    quarter = column_variances(gaps) / 4
+    parts = {(0, 1, 2): hr.GaussianDiagonal(b=quarter[:3]), (3, 4, 5, 6): hr.Bernoulli(), (7, 8, 9, 10): hr.Poisson()}
     families: dict[str, tuple[Likelihood, Any]] = {
-        "GaussianWishart": (hr.GaussianWishart(), points[:, :4]),
-        "GaussianDiagonal": (hr.GaussianDiagonal(), gaps),
+        "GaussianWishart": (hr.GaussianWishart.nips2015(), points[:, :4]),
+        "GaussianDiagonal": (hr.GaussianDiagonal(b=quarter), gaps),
         "Multinomial": (hr.Multinomial(0.3), counts + 1),
         "Bernoulli": (hr.Bernoulli(), coins),
         "Categorical": (hr.Categorical(), levels),

@@ -32,7 +32,7 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True)
     facts: dict[str, Any] = {"posteriors": _posteriors(folder), "forests": {}, "streams": {}}
     X = wide()["GaussianWishart"][1][:24]
-    model = hr.Mixture(PRIORS["NGG, laws"], hr.GaussianWishart())
+    model = hr.Mixture(PRIORS["NGG, laws"], hr.GaussianWishart.nips2015())
     forest = hr.ibhc(model, X, passes=1, seed=1)
     forest.save(folder / "forest.npz")
     facts["forests"]["forest.npz"] = {"labels": forest.labels.tolist(), "log_joint": forest.log_joint}

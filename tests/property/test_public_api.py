@@ -223,8 +223,9 @@ ARRAYS: dict[str, Any] = {
     "reversed": np.random.default_rng(0).normal(0, 1, (8, 3))[::-1, ::-1],
     "big endian": np.random.default_rng(0).normal(0, 1, (8, 2)).astype(">f8"),
 }
-LIKELIHOODS = [kind() for kind in FAMILIES if kind.from_values and kind is not hr.Product]
+LIKELIHOODS = [kind() for kind in FAMILIES if kind.from_values and kind not in (hr.Product, hr.Prepared)]
 LIKELIHOODS.append(hr.Product({(0,): hr.GaussianDiagonal(), (1,): hr.Poisson()}))
+LIKELIHOODS.append(hr.Prepared(hr.GaussianDiagonal(), [hr.Preparation(unit=1.0), hr.Preparation(scale="yeo-johnson", shape=0.5)]))
 
 
 @pytest.mark.parametrize("name", ARRAYS)

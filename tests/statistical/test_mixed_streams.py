@@ -56,7 +56,7 @@ def test_repeats_go_on_exactly_from_a_file(tmp_path: Path) -> None:
 def test_a_group_costs_as_much_as_the_one_before() -> None:
     rng = np.random.default_rng(0)
     prior = hr.MixedNRM(hr.NGG(1.0, 0.2, 1e-3), basis=range(0, 80, 20), decay=0.1)
-    stream = TreeStream(hr.Mixture(prior, hr.GaussianWishart()), max_nodes=1000, remember=False, seed=0)
+    stream = TreeStream(hr.Mixture(prior, hr.GaussianWishart.nips2015()), max_nodes=1000, remember=False, seed=0)
     work = []
     for step in range(60):
         before = stream.evaluations
@@ -81,7 +81,7 @@ def test_places_with_a_kernel_of_their_own() -> None:
     near = hr.MixedNRM(hr.NGG(1.0, 0.3), basis=[(0.0, 0.0), (5.0, 5.0)], kernel=lambda t, r: np.exp(-np.sum((t - np.asarray(r)) ** 2)))
     q = near.group(places, 36).q
     np.testing.assert_allclose(q, [[1.0, np.exp(-50)], [np.exp(-1), np.exp(-41)], [np.exp(-50), 1.0]])
-    model = hr.Mixture(near, hr.GaussianWishart())
+    model = hr.Mixture(near, hr.GaussianWishart.nips2015())
     forest = hr.ibhc(model, X, times=places, seed=0)
     assert forest.log_joint == pytest.approx(model.log_joint(X, forest.labels, u=forest.values["u"], times=places))
     post = hr.sample(model, X, times=places, draws=10, warmup=5, chains=1, seed=0, progress=False)
@@ -95,7 +95,7 @@ def test_times_of_every_kind_are_the_same_groups() -> None:
     days = [datetime.date(2024, 1, int(day)) for day in numbers]
     kinds = {"numbers": numbers, "dates": days, "datetime64": np.array(days, "M8[D]"), "labels": np.array(["a", "b", "c"])[numbers - 1]}
     X = np.random.default_rng(0).normal(size=(24, 2))
-    model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3), decay=0.5), hr.GaussianWishart())
+    model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3), decay=0.5), hr.GaussianWishart.nips2015())
     found = {name: hr.ibhc(model, X, times=times, seed=0).log_joint for name, times in kinds.items()}
     assert len(set(found.values())) == 1
 
@@ -112,7 +112,7 @@ def test_times_of_every_kind_are_the_same_groups() -> None:
 )
 def test_bad_times(times: object, words: str) -> None:
     X = np.random.default_rng(0).normal(size=(24, 2))
-    model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3), decay=0.5), hr.GaussianWishart())
+    model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3), decay=0.5), hr.GaussianWishart.nips2015())
     for call in (hr.ibhc, hr.sample):
         with pytest.raises(hr.ParameterError, match=words):
             call(model, X, times=times, seed=0)
@@ -120,7 +120,7 @@ def test_bad_times(times: object, words: str) -> None:
 
 def test_a_time_that_the_fit_has_not_seen_is_refused() -> None:
     X = np.random.default_rng(0).normal(size=(24, 2))
-    model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3), decay=0.5), hr.GaussianWishart())
+    model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3), decay=0.5), hr.GaussianWishart.nips2015())
     post = hr.sample(model, X, times=np.repeat([1, 2], 12), draws=3, warmup=1, chains=1, seed=0, progress=False)
     with pytest.raises(hr.ParameterError, match="among the times at the fit"):
         post.log_density(X[:1], times=[3])

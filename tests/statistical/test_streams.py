@@ -17,7 +17,7 @@ from hedgerow import _core
 from hedgerow.trees import TreeStream
 
 DATA = Path(os.environ.get("HEDGEROW_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")) / "nrmm_author_data.npz"
-MODEL = hr.Mixture(hr.DP(1.0), hr.GaussianWishart())
+MODEL = hr.Mixture(hr.DP(1.0), hr.GaussianWishart.nips2015())
 authors = pytest.mark.skipif(not DATA.exists(), reason="the authors' data are not here: set HEDGEROW_DATA")
 
 

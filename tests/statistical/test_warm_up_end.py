@@ -66,7 +66,7 @@ def test_a_rarely_picked_part_does_not_fall_back_to_what_it_remembers() -> None:
     """Sixteen clusters on a grid: the part picked in 3 of 100 iterations is in the midst of its annealing when the warm-up ends."""
     corners = np.array([[i, j] for i in range(4) for j in range(4)] * 40, float)
     rows = 4.0 * corners + np.random.default_rng(0).normal(size=corners.shape)
-    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart())
+    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart.nips2015())
     kernel = hr.mix(hr.TreeGuided(), hr.Gibbs(), weights=(0.03, 0.97))
     post = hr.sample(model, rows, kernel=kernel, init="one", warmup=100, draws=60, chains=1, seed=19, progress=False)
     # Sweeps move it by a few dozen nats; the memory lay 205 below.

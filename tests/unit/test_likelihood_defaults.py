@@ -21,9 +21,10 @@ from hedgerow.reference.likelihoods import (
 )
 
 
-def test_gaussian_wishart_defaults_are_those_of_nips_2015() -> None:
+def test_the_rule_of_nips_2015() -> None:
     X = ring13(n=130).X * [1, 5] + [3, 0]
-    model = GaussianWishart().resolve(X)
+    model = GaussianWishart.nips2015().resolve(X)
+    assert model == GaussianWishart(model.mean, model.r, model.nu, model.psi)
     mean, r, nu, psi = nips2015_gaussian_wishart(X)
     np.testing.assert_allclose(model.mean, mean, atol=1e-12)
     np.testing.assert_allclose(model.psi, psi, rtol=1e-12)
@@ -40,7 +41,10 @@ def test_what_is_given_stays_and_the_rest_is_resolved() -> None:
     assert not GaussianWishart(mean=1.0, r=1.0, nu=5.0, psi=2.0).is_resolved
     diagonal = GaussianDiagonal(a=[1.0, 2.0]).resolve(X)
     np.testing.assert_array_equal(diagonal.a, [1.0, 2.0])
-    np.testing.assert_allclose(diagonal.b, X.var(axis=0, ddof=1) / 4)
+    shares = diagonal.b / X.var(axis=0, ddof=1)
+    assert any(np.allclose(shares, share * np.array([0.5, 1.0])) for share in (0.1, 0.25, 0.5))
+    given = GaussianWishart(nu=7.0).resolve(X)
+    assert (given.r, given.nu) == (0.1, 7.0)
     np.testing.assert_allclose(diagonal.mean, X.mean(axis=0), atol=1e-14)
     for resolved in (model, diagonal, Multinomial().resolve(np.eye(3))):
         assert resolved.is_resolved
@@ -56,11 +60,12 @@ def test_from_aistats2014_follows_units() -> None:
         assert scaled == pytest.approx(model.log_marginal(X) - X.size * np.log(factor), rel=1e-9)
 
 
-def test_gaussian_diagonal_defaults_follow_units() -> None:
+@pytest.mark.parametrize("family", [GaussianWishart, GaussianDiagonal])
+def test_defaults_follow_units(family: type[Any]) -> None:
     X = ring13(n=130).X
-    base = GaussianDiagonal().resolve(X).log_marginal(X)
-    factor = np.array([1e-9, 1e9])
-    scaled = GaussianDiagonal().resolve(X * factor).log_marginal(X * factor)
+    base = family().resolve(X).log_marginal(X)
+    factor = np.array([2.0**-30, 2.0**30])
+    scaled = family().resolve(X * factor).log_marginal(X * factor)
     assert scaled == pytest.approx(base - len(X) * np.log(factor).sum(), rel=1e-9)
 
 
@@ -113,7 +118,9 @@ def test_defaults_survive_degenerate_data(family: type[Any], name: str) -> None:
         expected = [twin((X - mean)[labels == c], 0 * mean, *others) for c in range(labels.max() + 1)]
         np.testing.assert_allclose(found, expected, rtol=1e-6)
     if family is GaussianWishart and name not in ("small", "tiny", "large"):
-        assert np.linalg.slogdet(model.psi)[1] == pytest.approx(np.log(0.1), abs=1e-3)
+        paper = GaussianWishart.nips2015().resolve(X)
+        assert np.linalg.slogdet(paper.psi)[1] == pytest.approx(np.log(0.1), abs=1e-3)
+        assert np.isfinite(paper.log_marginal(X))
     assert np.isfinite(family(mean=model.mean).resolve(X).log_marginal(X))
 
 
@@ -187,7 +194,7 @@ def test_duplicate_rows_are_no_trouble() -> None:
 def test_a_psi_far_below_the_scatter_costs_no_digits(scale: float) -> None:
     # The first rows of a cluster fill the directions one by one, and rank-one updates lose digits until all are filled.
     X = np.random.default_rng(8).standard_normal((250, 12)) * scale
-    model = GaussianWishart().resolve(X)
+    model = GaussianWishart.nips2015().resolve(X)
     expected = gaussian_wishart_log_marginal(X, model.mean, model.r, model.nu, model.psi)
     assert model.log_marginal(X) == pytest.approx(expected, abs=1e-6)
 

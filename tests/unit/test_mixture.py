@@ -25,7 +25,7 @@ from hedgerow.trees import TreeStream
 
 def test_log_joint_of_the_authors_toy_set(stored: Any) -> None:
     data = stored("nrmm_author_data.npz")
-    model = Mixture(DP(alpha=1.0), GaussianWishart())
+    model = Mixture(DP(alpha=1.0), GaussianWishart.nips2015())
     assert model.log_joint(data["toy_X"], data["toy_y"]) == pytest.approx(-1577.5696, abs=5e-5)
 
 
@@ -94,7 +94,7 @@ def test_only_the_partition_matters() -> None:
 
 def test_resolve_shows_the_defaults_and_log_joint_uses_them() -> None:
     X, labels, _ = ring13(n=26)
-    model = Mixture(DP(), GaussianWishart())
+    model = Mixture(DP(), GaussianWishart.nips2015())
     resolved = model.resolve(X)
     assert not model.is_resolved
     assert resolved.is_resolved

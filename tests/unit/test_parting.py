@@ -67,7 +67,7 @@ def test_a_pass_moves_no_row_for_nothing() -> None:
 def test_back_to_what_was_kept() -> None:
     made = hr.data.moving_clusters(10, seed=2, centre_sd=10.0, point_sd=1.5)
     prior = hr.MixedNRM(hr.NGG(1.0, 0.2, 1e-3), basis=range(2, 16, 2), decay=0.2)
-    model = hr.Mixture(prior, hr.GaussianWishart()).resolve(made.X)
+    model = hr.Mixture(prior, hr.GaussianWishart.nips2015()).resolve(made.X)
     grouping = prior.group(made.times, len(made.X), "test")
     builder = _core.TreeBuilder(model.likelihood.bind(made.X), prior.to_core(grouping), grouping.codes, seed=3)
     builder.go_back()  # nothing was kept: nothing happens

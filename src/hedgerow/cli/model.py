@@ -13,17 +13,16 @@ from hedgerow import kernels, likelihoods, priors
 from hedgerow.cli.output import say
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError
-from hedgerow.estimators.defaults import default_prior, settle
 from hedgerow.kernels import Kernel, cycle, mix
-from hedgerow.likelihoods import Likelihood, likelihood_for
-from hedgerow.likelihoods.proposal import with_left_out
+from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
+from hedgerow.proposing import default_prior, propose
 
 __all__ = ["add_model_arguments", "choose_model", "read_kernel", "read_likelihood", "read_prior"]
 
 PRIORS, LAWS = ({cls.__name__: cls for cls in classes} for classes in (priors.PRIORS, priors.LAWS))
-LIKELIHOODS = {cls.__name__: cls for cls in likelihoods.LIKELIHOODS if cls.from_values}
+LIKELIHOODS = {cls.__name__: cls for cls in likelihoods.LIKELIHOODS if cls.from_values} | {"Preparation": likelihoods.Preparation}
 KERNELS: Mapping[str, Any] = {cls.__name__: cls for cls in kernels.KERNELS} | {f.__name__: f for f in (cycle, mix)}
 
 MOST_TOLD = 4  # columns
@@ -44,19 +43,19 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
     expects = "" if law.grouped else f", which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows"
     say(f"Prior: {law}{expects}{said}.")
     if likelihood is not None:
-        family: Likelihood = read_likelihood(likelihood)
+        family = read_likelihood(likelihood)
         say(f"Likelihood: {likelihood.strip()}, what it leaves open taken from the data.")
+        model = Mixture(law, family).resolve(source.X)
     else:
-        proposal = with_left_out(likelihood_for(source.X), source.reading)
-        family = proposal.likelihood
+        proposal = propose(source, prior=law)
+        family, model = proposal.likelihood, proposal.mixture
         say("Likelihood (--likelihood changes it):")
-        _tell_proposal(str(proposal))
-    settled = settle(family, source.X, "fit")
-    spreads = _spreads(settled, family, source.names)
+        _tell_proposal(proposal.explained())
+    spreads = _spreads(model.likelihood, family, source.names)
     if spreads:
         told = ", ".join(spreads[:MOST_TOLD]) + (", ..." if len(spreads) > MOST_TOLD else "")
         say(f"Base measure: fitted to the columns, whatever their units. Standard deviations expected in a cluster: about {told}.")
-    return Mixture(law, settled)
+    return model
 
 
 def _tell_proposal(text: str) -> None:
@@ -73,7 +72,8 @@ def _spreads(settled: Likelihood, before: Likelihood, names: Sequence[Any] | Non
         variances = None if part == was or not part.is_resolved else part.expected_variances()
         if variances is not None:
             words = [name if isinstance(name, str) else f"column {name}" for name in columns]
-            told += [f"{number:.3g} ({word})" for word, number in zip(words, np.sqrt(variances).tolist(), strict=True)]
+            deviations = zip(words, np.sqrt(variances).tolist(), strict=True)
+            told += [f"{number:.3g} ({word})" for word, number in deviations if number == number]
     return told
 
 

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import require
-from hedgerow.estimators.defaults import default_draws, default_likelihood, default_prior
-from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
+from hedgerow.estimators.defaults import default_draws
+from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
 from hedgerow.estimators.weights import fold_labels, fold_means, read_repeats, repeat_times, take_rows
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Likelihood
@@ -40,10 +40,10 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     prior : Prior, default DP(alpha=Gamma(1, 1))
         The law of the partition, such as `NGG()` or `PitmanYor()`.
     likelihood : Likelihood, default by the columns of X
-        What a cluster looks like. By default Gaussian with full covariances (columns apart where they are more than 20,
-        fewer than five rows each, or where entries are missing), its base measure fitted to X so that units of
-        columns do not matter: no scaling beforehand is needed. Sparse counts get `Multinomial()`, frames with columns
-        other than numbers what `likelihood_for` proposes. A likelihood given is used as it is.
+        What a cluster looks like. By default what `propose` proposes for X, by stated rules: measurements are Gaussian with full
+        covariances, the base measure fitted to X so that units of columns do not matter and no scaling beforehand is needed;
+        counts, codes and yes or no have likelihoods of their own, sparse counts `Multinomial()`. A likelihood given is used as
+        it is, what it leaves open taken from X.
     kernel : Kernel, default TreeGuided()
         How chains move.
     loss : "vi", "binder" or "omari", default "vi"
@@ -141,8 +141,7 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         n = row_count(data)
         rows = read_repeats(sample_weight, n, owner)
         data = take_rows(data, rows)
-        likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
-        model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
+        model = model_for(self, data)
         length = default_draws(data)
         post = sample(
             model,

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from hedgerow.estimators.defaults import default_likelihood, default_prior
-from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
+from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
 from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, spread_connectivity, take_rows
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
@@ -97,8 +96,7 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
         n = row_count(data)
         rows = read_repeats(sample_weight, n, owner)
         data = take_rows(data, rows)
-        likelihood = default_likelihood(data, owner) if self.likelihood is None else self.likelihood
-        model = Mixture(default_prior() if self.prior is None else self.prior, likelihood).resolve(data)
+        model = model_for(self, data).resolve(data)
         seed = read_seed(self.random_state, owner)
         forest = bhc(
             model,

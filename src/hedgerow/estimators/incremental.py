@@ -12,9 +12,8 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from hedgerow.estimators.defaults import default_likelihood, default_prior
 from hedgerow.estimators.files import read_incremental, write_incremental
-from hedgerow.estimators.validation import input_tags, read_seed, read_X, row_count
+from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
 from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, take_rows
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
@@ -319,8 +318,7 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _open(self, X: Any) -> TreeStream:
         owner = type(self).__name__
-        likelihood = default_likelihood(X, owner) if self.likelihood is None else self.likelihood
-        model = Mixture(default_prior() if self.prior is None else self.prior, likelihood)
+        model = model_for(self, X)
         seed = read_seed(self.random_state, owner)
         return TreeStream(model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, repeats=self.repeats, seed=seed)
 

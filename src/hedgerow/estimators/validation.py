@@ -10,11 +10,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.kinds import understand
-from hedgerow.data.tables import all_numbers, feature_names
+from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
+from hedgerow.mixture import Mixture
+from hedgerow.proposing import default_prior, propose
 
-__all__ = ["input_tags", "read_X", "read_seed", "row_count"]
+__all__ = ["input_tags", "model_for", "read_X", "read_seed", "row_count"]
 
 
 def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bool) -> Any:
@@ -30,19 +32,28 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
         if as_is:
             validate_data(estimator, X, reset=fitting, skip_check_array=True)
             return X if likelihood is not None or sparse.issparse(X) else _understood(estimator, X, fitting)
-        return validate_data(estimator, X, reset=fitting, dtype="numeric", ensure_all_finite=False)
+        data = validate_data(estimator, X, reset=fitting, dtype="numeric", ensure_all_finite=False)
+        return data if likelihood is not None else _understood(estimator, data, fitting)
     except ValueError as error:
         raise _in_house_form(estimator, X, error, fitting) from error
 
 
 def _understood(estimator: Any, X: Any, fitting: bool) -> Any:
-    """A frame with other columns than numbers as it was understood at the fit, which `reading_` tells."""
+    """A table as its columns were understood at the fit, which `reading_` tells; as it is where a likelihood can take it so."""
     if fitting:
         vars(estimator).pop("reading_", None)
-        if all_numbers(X):
+        reading = understand(X)
+        if reading.plain:
             return X
-        estimator.reading_ = understand(X)
+        estimator.reading_ = reading
     return estimator.reading_.table(X) if "reading_" in vars(estimator) else X
+
+
+def model_for(estimator: Any, X: Any) -> Mixture:
+    """The model that the estimator was given, what was left out as `propose` proposes it for X."""
+    if estimator.likelihood is None:
+        return propose(X, prior=estimator.prior).mixture
+    return Mixture(default_prior() if estimator.prior is None else estimator.prior, estimator.likelihood)
 
 
 def row_count(X: Any) -> int:

@@ -10,6 +10,8 @@ from hedgerow.likelihoods.gaussian_diagonal import DiagonalParameters, GaussianD
 from hedgerow.likelihoods.gaussian_wishart import GaussianParameters, GaussianWishart
 from hedgerow.likelihoods.multinomial import Multinomial
 from hedgerow.likelihoods.poisson import Poisson
+from hedgerow.likelihoods.preparation import Preparation
+from hedgerow.likelihoods.prepared import Prepared
 from hedgerow.likelihoods.product import Product
 from hedgerow.likelihoods.proposal import Proposal, Reason, likelihood_for
 
@@ -21,6 +23,7 @@ LIKELIHOODS: tuple[type[Likelihood], ...] = (
     Categorical,
     Poisson,
     Product,
+    Prepared,
     Custom,
 )
 """Every likelihood there is: the command line's words, files, the exam and the property tests are derived from this."""
@@ -38,6 +41,8 @@ __all__ = [
     "Likelihood",
     "Multinomial",
     "Poisson",
+    "Preparation",
+    "Prepared",
     "Product",
     "Proposal",
     "Reason",

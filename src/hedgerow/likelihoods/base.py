@@ -8,7 +8,7 @@ which returns a new likelihood on which they can be read.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -48,8 +48,8 @@ class Likelihood(ABC):
     (1, (4,), True)
     >>> normal.groups()[0][0], len(normal.factors()), normal.factor_columns(None), normal.used_columns()
     ([0, 1, 2, 3], 1, [range(0, 4)], None)
-    >>> normal.map_factors(X, lambda part, columns: part) is normal, normal.shown_column(X, 0, "length")[1]
-    (True, ['length'])
+    >>> normal.check_new(X[:2]).shape, normal.shown_column(X, 0, "length")[1]
+    ((2, 4), ['length'])
     >>> hr.GaussianDiagonal.example()[1].shape
     (6, 2)
     """
@@ -109,6 +109,21 @@ class Likelihood(ABC):
         -------
         array or sparse matrix
         """
+
+    def check_new(self, X: Any, first: int | None = None) -> Any:
+        """The same for new rows, each read as if it came alone.
+
+        Parameters
+        ----------
+        X : table
+        first : int, optional
+            The number of rows before these, where rows keep coming: equal rows need not be read alike then.
+
+        Returns
+        -------
+        array or sparse matrix
+        """
+        return self.check(X)
 
     @abstractmethod
     def resolve(self, X: Any) -> Self:
@@ -182,20 +197,6 @@ class Likelihood(ABC):
         list of sequences
         """
         return [range(self.n_columns or 0) if names is None else names]
-
-    def map_factors(self, X: Any, change: Callable[[Likelihood, Any], Likelihood]) -> Likelihood:
-        """The same with every factor changed, given the columns of X that are its own.
-
-        Parameters
-        ----------
-        X : table
-        change : callable (likelihood, columns of X) -> Likelihood
-
-        Returns
-        -------
-        Likelihood
-        """
-        return change(self, X)
 
     def for_columns(self, columns: Sequence[int]) -> Likelihood | None:
         """The likelihood of some of its columns, the others integrated out; None where that is not of a kind known here.
@@ -314,6 +315,8 @@ class Likelihood(ABC):
         float
         """
         bound = bind_at(self, X, power)
+        wanted = "have no missing entries that are filled in by draws: log p(X) has no closed form then"
+        require(bound.n_imputed == 0, type(self).__name__, "X", X, wanted)
         return float(bound.log_marginals(np.zeros(bound.n_rows, dtype=np.int32))[0])
 
     def __eq__(self, other: object) -> bool:

@@ -25,7 +25,8 @@ from hedgerow import _core
 from hedgerow.data.views import LARGEST, as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
-from hedgerow.likelihoods.moments import column_means, column_variances
+from hedgerow.likelihoods.fitting import fit_diagonal
+from hedgerow.likelihoods.moments import column_means
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["DiagonalParameters", "GaussianDiagonal"]
@@ -64,14 +65,13 @@ class GaussianDiagonal(Likelihood):
         How many observations the base measure's mean is worth.
     a : above 0, default 3.5
         Shape of the gamma law of the precision: large a makes the clusters' variances alike.
-    b : above 0, default a quarter of the column's sample variance
+    b : above 0, default fitted
         Rate of that law.
 
     The defaults carry NIPS 2015 over to single columns: r is the paper's, and a = 3.5 is the shape that its
-    Wishart law (nu = d + 6) gives the variance of any one column. The paper fixes the determinant of its psi
-    whatever the units; b instead follows each column, so that units do not matter: a cluster is expected to
-    have a tenth of the column's variance, as it nearly has on the paper's toy data (b = 0.23 of the
-    variance). A column whose observed entries do not vary counts as variance 1, one without any as mean 0
+    Wishart law (nu = d + 6) gives the variance of any one column. b follows the units of each column: a cluster is expected to have
+    a share of the column's variance, 0.1, 0.25 or 0.5, that under which a tree built on the rows is most
+    probable. A column whose observed entries do not vary counts as variance 1, one without any as mean 0
     and variance 1: neither choice tells one partition from another.
 
     >>> GaussianDiagonal().resolve([[0.0, 5.0], [2.0, float("nan")], [4.0, 5.0]])
@@ -128,11 +128,12 @@ class GaussianDiagonal(Likelihood):
             return self
         d = data.shape[1]
         mean = column_means(data) if self.mean is None else self.mean
-        b = column_variances(data) / 4 if self.b is None else self.b
         r = 0.1 if self.r is None else self.r
         a = 3.5 if self.a is None else self.a
-        mean, r, a, b = (spread_out(value, d) for value in (mean, r, a, b))
-        resolved = replace(self, mean=mean, r=r, a=a, b=b)
+        mean, r, a = (spread_out(value, d) for value in (mean, r, a))
+        filled = replace(self, mean=mean, r=r, a=a)
+        b = fit_diagonal(data, a, lambda rows, b: replace(filled, b=b).bind(rows)) if self.b is None else self.b
+        resolved = replace(filled, b=spread_out(b, d))
         resolved._check_reach(data)
         return resolved
 

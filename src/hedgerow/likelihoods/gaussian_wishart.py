@@ -36,12 +36,14 @@ from hedgerow.likelihoods.base import (
     has_rows,
     spread_out,
 )
+from hedgerow.likelihoods.fitting import fit_wishart
 from hedgerow.likelihoods.moments import column_means, spread
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["GaussianParameters", "GaussianWishart"]
 
 OWNER = "GaussianWishart"
+NIPS2015 = "nips2015"
 #: psi and the scatter of X are added; were they further apart than this, rounding would lose one of them.
 LOG_WIDEST = 8 * float(np.log(10.0))
 #: How far from the mean a row may lie, in standard deviations of psi: psi would be lost in the scatter of rows beyond.
@@ -81,16 +83,17 @@ class GaussianWishart(Likelihood):
         Centre of the base measure.
     r : number above 0, default 0.1
         How many observations the base measure's mean is worth: small r lets clusters lie far apart.
-    nu : number above d - 1, default d + 6
+    nu : number above d - 1, default fitted
         Degrees of freedom of the Wishart law: large nu makes the clusters' covariances alike.
-    psi : number or (d, d) positive definite, default S / (10 det S)^(1/d)
+    psi : number or (d, d) positive definite, default fitted
         Shape of the clusters, (nu - d - 1) times their mean covariance; a number stands for that multiple of
-        the identity. S is the sample covariance.
+        the identity.
+    rule : "nips2015", default the fitted base measure
+        How what is left out is taken from the data; see `nips2015`.
 
-    The defaults are those of NIPS 2015. Their psi has the shape of the data's covariance but always the
-    determinant 0.1, so it does not follow the units of X: with data far from unit variance, rescale X first
-    or use `from_aistats2014`, whose psi does. Only where psi would be more than 1e8 times S, or so small that
-    rounding would spoil the sums, is it held at the nearest multiple of S that does not. A psi of your own is refused
+    What is left out follows the units of X. A cluster is expected to have a share of the columns' variances; the share and nu are
+    those under which a tree built on the rows is most probable, over a small grid (`hedgerow.likelihoods.fitting`). nu is
+    d + 6 where psi is given. A psi of your own is refused
     where it is so narrow, or mean so far off, that rows lie more than 1e5 of its standard deviations away, or that
     rounding would cost more than 1e-6 nats (in a thousand rows): rows on a line, say, with a psi of the size of the noise about it.
 
@@ -105,13 +108,14 @@ class GaussianWishart(Likelihood):
 
     >>> model = GaussianWishart(r=0.5).resolve([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
     >>> model
-    GaussianWishart(mean=[1., 1.], r=0.5, nu=8.0, psi=[[0.3162, 0. ], [0. , 0.3162]])
+    GaussianWishart(mean=[1., 1.], r=0.5, nu=8.0, psi=[[3.3333, 0. ], [0. , 3.3333]])
     """
 
     mean: npt.ArrayLike | None = None
     r: float | None = None
     nu: float | None = None
     psi: npt.ArrayLike | None = None
+    rule: str | None = None
 
     allows_power: ClassVar[bool] = False
 
@@ -136,6 +140,24 @@ class GaussianWishart(Likelihood):
             agree = len(self.mean) == len(self.psi)
             require(agree, OWNER, "psi", self.psi, f"match the {len(self.mean)} entries of mean")
         self._check_nu(self.n_columns)
+        require(self.rule in (None, NIPS2015), OWNER, "rule", self.rule, f"be left out, or {NIPS2015!r}")
+
+    @classmethod
+    def nips2015(cls) -> GaussianWishart:
+        """The base measure of Lee & Choi, NIPS 2015, taken from the data: r = 0.1, nu = d + 6, psi = S / (10 det S)^(1/d).
+
+        S is the sample covariance. This psi has its shape but always the determinant 0.1, so it does not follow the units of X: on
+        columns far from unit variance, or many of them, it asks for clusters far too small. Only where psi would be more than
+        1e8 times S, or so small that rounding would spoil the sums, is it held at the nearest multiple of S that does not.
+
+        Returns
+        -------
+        GaussianWishart
+
+        >>> GaussianWishart.nips2015().resolve([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]]).psi.round(3).tolist()
+        [[0.316, 0.0], [0.0, 0.316]]
+        """
+        return cls(rule=NIPS2015)
 
     @classmethod
     def from_aistats2014(cls, X: Any) -> GaussianWishart:
@@ -178,7 +200,7 @@ class GaussianWishart(Likelihood):
         return as_dense(X, OWNER, missing=True, columns=self.n_columns)
 
     def resolve(self, X: Any) -> GaussianWishart:
-        """The same likelihood with what was left out taken from X by the rules of NIPS 2015."""
+        """The same likelihood with what was left out taken from X."""
         data = self.check(X)
         if self.is_resolved:
             self._check_rounding(data)
@@ -186,16 +208,26 @@ class GaussianWishart(Likelihood):
         d = data.shape[1]
         self._check_nu(d)
         mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
-        r = 0.1 if self.r is None else self.r
-        nu = d + 6.0 if self.nu is None else self.nu
-        filled = replace(self, mean=mean, r=r, nu=nu, psi=None if self.psi is None else _full_matrix(self.psi, d))
-        if self.psi is None:
-            S = spread(data)
-            wanted = -(np.log(10.0) + S.log_determinant) / d
-            for log_factor in np.clip(wanted + np.log(10.0) * np.arange(9), -LOG_WIDEST, LOG_WIDEST):
-                filled = replace(filled, psi=S.covariance(float(log_factor)))
-                if filled._lost_by_rounding(data) is None:
-                    return filled
+        filled = replace(self, mean=mean, r=0.1 if self.r is None else self.r, rule=None)
+        if self.psi is not None:
+            filled = replace(filled, nu=d + 6.0 if self.nu is None else self.nu, psi=_full_matrix(self.psi, d))
+            filled._check_rounding(data)
+            return filled
+        if self.rule == NIPS2015:
+            return filled._with_psi_of_nips2015(data)
+        nu, psi = fit_wishart(data, self.nu, lambda rows, nu, psi: replace(filled, nu=nu, psi=psi).bind(rows))
+        filled = replace(filled, nu=nu, psi=psi)
+        filled._check_rounding(data)
+        return filled
+
+    def _with_psi_of_nips2015(self, data: FloatArray) -> GaussianWishart:
+        d = data.shape[1]
+        S = spread(data)
+        wanted = -(np.log(10.0) + S.log_determinant) / d
+        for log_factor in np.clip(wanted + np.log(10.0) * np.arange(9), -LOG_WIDEST, LOG_WIDEST):
+            filled = replace(self, nu=d + 6.0 if self.nu is None else self.nu, psi=S.covariance(float(log_factor)))
+            if filled._lost_by_rounding(data) is None:
+                return filled
         filled._check_rounding(data)
         return filled
 
@@ -284,6 +316,10 @@ class GaussianWishart(Likelihood):
         whole = not np.isnan(self.check(X)).any()
         require(whole, OWNER, "X", X, "have no missing entries here: log p(X) has no closed form then")
         return super().log_marginal(X, power)
+
+    def __repr__(self) -> str:
+        """The call that makes this likelihood."""
+        return super().__repr__().replace(", rule=None)", ")")
 
     def _values(self) -> tuple[FloatArray, float, float, FloatArray]:
         """All four hyper-parameters, known and of full shape."""

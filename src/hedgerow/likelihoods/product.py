@@ -122,6 +122,10 @@ class Product(Likelihood):
         """X as a float64 matrix of the columns in use, each group checked by its likelihood."""
         return self._read(X)[0]
 
+    def check_new(self, X: Any, first: int | None = None) -> FloatArray:
+        """See `Likelihood.check_new`."""
+        return self._read(X, lambda part, columns: part.check_new(columns, first))[0]
+
     def resolve(self, X: Any) -> Product:
         """The same product with every group resolved on its columns of X."""
         _, columns, where = self._read(X)
@@ -207,15 +211,6 @@ class Product(Likelihood):
         """As the groups were given."""
         return [columns for columns, _ in self.parts]
 
-    def map_factors(self, X: Any, change: Callable[[Likelihood, Any], Likelihood]) -> Product:
-        """The same product with every part changed, given its columns of X."""
-        names = feature_names(X)
-        parts = []
-        for columns, part in self.parts:
-            where = [names.index(c) if isinstance(c, str) and names is not None else int(c) for c in columns]
-            parts.append((columns, change(part, pick_columns(X, where, OWNER))))
-        return Product(tuple(parts), self.columns, self.width)
-
     def for_columns(self, columns: Sequence[int]) -> Product | None:
         """The groups that these columns are in, each for its own."""
         parts: list[tuple[Any, Likelihood]] = []
@@ -261,7 +256,9 @@ class Product(Likelihood):
             )
         return self.columns
 
-    def _read(self, X: Any) -> tuple[FloatArray, Columns, dict[str | int, int]]:
+    def _read(
+        self, X: Any, check: Callable[[Likelihood, Any], Any] = lambda part, columns: part.check(columns)
+    ) -> tuple[FloatArray, Columns, dict[str | int, int]]:
         """Checked data, the columns in their order, and where each of them stands in X."""
         n, found = table_shape(X, OWNER)
         require(n > 0, OWNER, "X", X, "have at least one row")
@@ -271,7 +268,7 @@ class Product(Likelihood):
         data = np.empty((n, len(columns)))
         for group, part in self.parts:
             with _inside(group):
-                checked = part.check(pick_columns(X, [where[column] for column in group], OWNER))
+                checked = check(part, pick_columns(X, [where[column] for column in group], OWNER))
             data[:, [place[column] for column in group]] = _dense(checked)
         return data, columns, where
 

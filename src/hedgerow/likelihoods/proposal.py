@@ -6,7 +6,7 @@ put together. Neither can know what a number means, so they say what they took i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from hedgerow.data.kinds import LEFT_OUT as LEFT_OUT_KINDS
 from hedgerow.data.kinds import Reading, understand
 from hedgerow.data.mixed import read_columns
 from hedgerow.data.views import as_counts
-from hedgerow.errors import require
+from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods.base import FloatArray, Likelihood
 from hedgerow.likelihoods.bernoulli import Bernoulli
 from hedgerow.likelihoods.categorical import Categorical
@@ -25,18 +25,23 @@ from hedgerow.likelihoods.gaussian_diagonal import GaussianDiagonal
 from hedgerow.likelihoods.gaussian_wishart import GaussianWishart
 from hedgerow.likelihoods.multinomial import Multinomial
 from hedgerow.likelihoods.poisson import Poisson
+from hedgerow.likelihoods.preparation import Preparation
+from hedgerow.likelihoods.prepared import Prepared
+from hedgerow.likelihoods.preparing import follows_from_others, preparation_of, told
 from hedgerow.likelihoods.product import Product
 
 __all__ = ["Proposal", "Reason", "likelihood_for"]
 
 OWNER = "likelihood_for"
 LEFT_OUT = "left out"
+SAME = "the same in every row"
 #: What a kind of column is drawn from; the Gaussian family is chosen for all measurements together.
 CHOICES = {"category": "Categorical", "boolean": "Bernoulli", "count": "Poisson"}
 
-#: A full covariance is proposed up to this many columns, and with this many rows for each of them.
-MOST_CORRELATED = 20
+MEASURED = ("number", "time", "cycle")
+#: A full covariance is proposed with this many rows for each column.
 ROWS_PER_COLUMN = 5
+MOST_ROWS = 20_000  # that are looked at to find out how measurements are best described
 #: This many columns of counts, most of them 0, look like the words of documents.
 LEAST_WORDS = 30
 
@@ -73,7 +78,7 @@ class Proposal:
         What the columns were taken for.
 
     >>> type(likelihood_for([[1.5, 2.5], [0.5, 3.5], [4.5, 1.0]]).likelihood).__name__
-    'GaussianDiagonal'
+    'Prepared'
     """
 
     likelihood: Likelihood
@@ -85,10 +90,10 @@ class Proposal:
 
     def __str__(self) -> str:
         """The likelihood, then a line for every group of columns."""
-        rows = [(_listed(reason.columns), reason.choice, reason.why) for reason in self.reasons]
+        rows = [(listed(reason.columns), reason.choice, reason.why) for reason in self.reasons]
         widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
         lines = [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {why}" for a, b, why in rows]
-        return "\n".join([_call(self.likelihood), *lines])
+        return "\n".join([call(self.likelihood), *lines])
 
     __repr__ = __str__
 
@@ -98,7 +103,7 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
 
     X is a data frame, an array, a list of rows or a sparse matrix of counts; `columns` says what columns are where a guess would be
     wrong, as for `hedgerow.data.understand`. Nothing is resolved: the proposal holds the call that one would write oneself, to be
-    changed where the reasons are wrong, and in `X` the table to use it on.
+    changed where the reasons are wrong, and in `X` the table to use it on. `hedgerow.propose` makes a whole model of it.
 
     Parameters
     ----------
@@ -117,14 +122,17 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
     ...     "visits": [0, 3, 1, 0] * 15,
     ... }))
     >>> print(proposal)
-    Product({('height',): GaussianWishart(), ('smoker',): Bernoulli(), ('visits',): Poisson()})
+    Product({('height',): Prepared(GaussianWishart(), ...), ('smoker',): Bernoulli(), ('visits',): Poisson()})
       id      left out         33 different names in 60 rows, like identifiers
-      height  GaussianWishart  measurements
+      height  GaussianWishart  measurements; in steps of 0.01
       smoker  Bernoulli        yes or no
       visits  Poisson          whole numbers from 0 to 3, mean 1.0: taken for counts
     """
     if sparse.issparse(X):
-        as_counts(X, OWNER)
+        try:
+            as_counts(X, OWNER)
+        except ParameterError as error:
+            raise ParameterError(f"{error} Sparse X is taken for counts: give X.toarray() if it is not.") from error
         why = "a sparse matrix of counts, such as words in documents"
         return Proposal(Multinomial(), (Reason(tuple(range(X.shape[1])), "Multinomial", why),), X)
     reading = understand(X, columns)
@@ -133,7 +141,11 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
         names: dict[Any, tuple[Any, ...]] = {column.name: (column.name,) for column in reading.columns}
     else:
         table, names = reading.read(X)[0], {column.name: column.parts for column in reading.columns}
+    reading = _with_something(reading)
     used = [column for column in reading.columns if column.kind not in LEFT_OUT_KINDS]
+    if not used and reading.plain and all(column.why == SAME and column.how["read"] == "as is" for column in reading.columns):
+        labels = tuple(column.name for column in reading.columns)
+        return Proposal(GaussianWishart(), (Reason(labels, "GaussianWishart", f"{SAME}: nothing tells rows apart"),), table, reading)
     told = "; ".join(dict.fromkeys(column.why for column in reading.columns))
     require(bool(used), OWNER, "X", tuple(column.name for column in reading.columns), f"have a column to cluster by ({told})")
     if _like_words(reading, table):
@@ -141,6 +153,20 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
         why = f"{len(labels)} columns of counts, most of them 0: taken for words in documents or the like"
         return Proposal(Multinomial(), (Reason(labels, "Multinomial", why),), table, reading)
     return _join(reading, names, table)
+
+
+def _with_something(reading: Reading) -> Reading:
+    """Numbers like identifiers are measurements where there is nothing else to cluster by."""
+    if not reading.plain or any(column.kind not in LEFT_OUT_KINDS for column in reading.columns):
+        return reading
+    why = "; taken for measurements, as there is nothing else"
+    return replace(
+        reading,
+        columns=tuple(
+            replace(c, kind="number", why=c.why + why) if c.kind == "id" and c.how["read"] == "as is" and not c.given else c
+            for c in reading.columns
+        ),
+    )
 
 
 def with_left_out(proposal: Proposal, reading: Reading | None) -> Proposal:
@@ -167,18 +193,23 @@ def _join(reading: Reading, names: Mapping[Any, tuple[Any, ...]], table: Any) ->
     """Columns of one kind into one group, in order of first appearance."""
     groups: dict[str, list[str | int]] = {}
     reasons: dict[tuple[str, str], list[str | int]] = {}
-    measured = [name for column in reading.columns if column.kind in ("number", "time", "cycle") for name in names[column.name]]
-    family, suffix = _measurements(_values(table, measured))
+    measured = [name for column in reading.columns if column.kind in MEASURED for name in names[column.name]]
+    found = _measurements(dict(zip(measured, _values(table, measured), strict=True)))
     for column in reading.columns:
-        choice, why = (LEFT_OUT if column.kind in LEFT_OUT_KINDS else CHOICES.get(column.kind, family)), column.why
-        reasons.setdefault((choice, why + (suffix if choice == family else "")), []).append(column.name)
+        choice = LEFT_OUT if column.kind in LEFT_OUT_KINDS else CHOICES.get(column.kind, found.family)
+        parts = [name for name in names[column.name] if name not in found.left_out]
+        if choice == found.family and not parts:
+            reasons.setdefault((LEFT_OUT, "follows exactly from the columns before it"), []).append(column.name)
+            continue
+        suffix = found.why(parts) if column.kind in MEASURED else ""
+        reasons.setdefault((choice, column.why + suffix), []).append(column.name)
         if choice != LEFT_OUT:
-            groups.setdefault(choice, []).extend(names[column.name])
-    told = tuple(Reason(tuple(columns), choice, why) for (choice, why), columns in reasons.items())
+            groups.setdefault(choice, []).extend(parts)
+    listed = tuple(Reason(tuple(columns), choice, why) for (choice, why), columns in reasons.items())
+    made = {choice: found.likelihood() if choice == found.family else _FAMILIES[choice]() for choice in groups}
     if len(groups) == 1 and sum(len(group) for group in groups.values()) == _width(table):
-        return Proposal(_FAMILIES[next(iter(groups))](), told, table, reading)
-    parts = tuple((tuple(group), _FAMILIES[choice]()) for choice, group in groups.items())
-    return Proposal(Product(parts), told, table, reading)
+        return Proposal(next(iter(made.values())), listed, table, reading)
+    return Proposal(Product(tuple((tuple(group), made[choice]) for choice, group in groups.items())), listed, table, reading)
 
 
 def _width(table: Any) -> int:
@@ -194,16 +225,42 @@ def _values(table: Any, names: list[Any]) -> list[FloatArray]:
     return [columns[name if found is None else found.index(str(name))].values for name in names]
 
 
-def _measurements(values: list[FloatArray]) -> tuple[str, str]:
-    """Which Gaussian likelihood for all columns of measurements together, and why."""
-    d, n = len(values), len(values[0]) if values else 0
-    if any(np.isnan(column).any() for column in values):
-        return "GaussianDiagonal", "; columns apart, since some entries are missing"
-    if d > MOST_CORRELATED:
-        return "GaussianDiagonal", f"; columns apart, since {d} are many to correlate"
-    if n < ROWS_PER_COLUMN * d:
-        return "GaussianDiagonal", f"; columns apart, since {n} rows are few to correlate {d} columns"
-    return "GaussianWishart", "; correlated within a cluster" if d > 1 else ""
+@dataclass(frozen=True)
+class _Measured:
+    """What was found out about the columns of measurements."""
+
+    family: str
+    suffix: str
+    prepared: Mapping[str | int, Preparation]
+    left_out: frozenset[str | int] = frozenset()
+
+    def why(self, parts: Sequence[str | int]) -> str:
+        """The end of the reason for a column."""
+        return self.suffix + "".join(dict.fromkeys(told(self.prepared[name]) for name in parts))
+
+    def likelihood(self) -> Likelihood:
+        """The likelihood of all of them together."""
+        columns = tuple(self.prepared.values())
+        family: Likelihood = _FAMILIES[self.family]()
+        return family if all(column.plain for column in columns) else Prepared(family, columns)
+
+
+def _measurements(values: Mapping[str | int, FloatArray]) -> _Measured:
+    """Which Gaussian likelihood for all columns of measurements together, what each needs before, and why."""
+    if not values:
+        return _Measured("GaussianWishart", "", {})
+    table = np.column_stack(list(values.values()))
+    n = len(table)
+    if n > MOST_ROWS:
+        table = table[np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))]
+    names = list(values)
+    gone = frozenset(names[j] for j in follows_from_others(table))
+    kept = {name: table[:, j] for j, name in enumerate(names) if name not in gone}
+    d = len(kept)
+    family, suffix = "GaussianWishart", "; correlated within a cluster" if d > 1 else ""
+    if d > 1 and n < ROWS_PER_COLUMN * d:
+        family, suffix = "GaussianDiagonal", f"; columns apart, since {n} rows are few to correlate {d} columns"
+    return _Measured(family, suffix, {name: preparation_of(column) for name, column in kept.items()}, gone)
 
 
 _FAMILIES: dict[str, type[Any]] = {
@@ -215,11 +272,13 @@ _FAMILIES: dict[str, type[Any]] = {
 }
 
 
-def _call(likelihood: Likelihood) -> str:
+def call(likelihood: Likelihood) -> str:
     """The call without the parameters that are open."""
     if isinstance(likelihood, Product):
-        inside = ", ".join(f"{_key(columns)}: {type(part).__name__}()" for columns, part in likelihood.parts)
+        inside = ", ".join(f"{_key(columns)}: {call(part)}" for columns, part in likelihood.parts)
         return f"Product({{{inside}}})"
+    if isinstance(likelihood, Prepared):
+        return f"Prepared({call(likelihood.likelihood)}, ...)"
     return f"{type(likelihood).__name__}()"
 
 
@@ -230,7 +289,7 @@ def _key(columns: tuple[str | int, ...]) -> str:
     return f"({', '.join(repr(column) for column in columns[:4])}, ..., {columns[-1]!r})"
 
 
-def _listed(columns: tuple[str | int, ...]) -> str:
+def listed(columns: tuple[str | int, ...]) -> str:
     """Names, or positions, long lists shortened."""
     names = [str(column) for column in columns]
     if len(names) > 6:

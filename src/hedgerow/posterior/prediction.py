@@ -59,7 +59,7 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     4
     """
     model = _model_of(draws)
-    fresh = model.likelihood.check(X_new)
+    fresh = model.likelihood.check_new(X_new)
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
     bound = model.likelihood.bind(_stack(draws.X, fresh))
     prior = model.prior.to_core(grouping)
@@ -144,7 +144,7 @@ def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_dr
 
 def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
     """Run `work` on blocks of new rows small enough for its tables, and join the answers."""
-    fresh = _model_of(draws).likelihood.check(_by_name(draws, X_new))
+    fresh = _model_of(draws).likelihood.check_new(_by_name(draws, X_new))
     when = None if times is None else np.asarray(times)
     rows = fresh.shape[0]
     require(when is None or len(when) == rows, "predict", "times", times, f"have one entry for each of the {rows} new rows")

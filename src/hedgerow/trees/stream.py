@@ -157,7 +157,7 @@ class TreeStream:
         (rows,) int32
         """
         model = self._model.resolve(X)
-        data = model.likelihood.check(X)
+        data = model.likelihood.check_new(X, self.n_seen)
         bound = model.bind(data)
         times_after, grouping = self._times.read(model.prior, times, bound.n_rows)
         codes = None if grouping is None else grouping.codes
@@ -295,7 +295,7 @@ class TreeStream:
         """
         core = self._started()
         likelihood = self._model.likelihood
-        bound = likelihood.bind(likelihood.check(X))
+        bound = likelihood.bind(likelihood.check_new(X))
         times_after, grouping = self._times.read(self._model.prior, times, bound.n_rows)
         if times_after is not self._times:
             raise ParameterError("TreeStream.predict_log_weights(times=...): times must be among those of the rows seen.")
