@@ -40,9 +40,10 @@ from hedgerow.likelihoods import (
     likelihood_for,
 )
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import Posterior, load
+from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
 from hedgerow.proposing import Proposal, propose
+from hedgerow.resolution import Level, Levels, levels, load
 from hedgerow.sampling import Agreement, Checkpoint, resume, sample
 from hedgerow.trees import Forest, bhc, ibhc
 
@@ -67,6 +68,8 @@ __all__ = [
     "HedgerowClusterer",
     "IncrementalBHC",
     "Kernel",
+    "Level",
+    "Levels",
     "Likelihood",
     "MissingExtraError",
     "MixedNRM",
@@ -93,6 +96,7 @@ __all__ = [
     "data",
     "distributed",
     "ibhc",
+    "levels",
     "likelihood_for",
     "load",
     "mix",

@@ -31,7 +31,7 @@ from hedgerow.data.npy import read_npy
 from hedgerow.errors import ParameterError, require
 from hedgerow.writing import whole_file
 
-__all__ = ["Container", "FormatError", "NotStorableError", "decode", "encode", "read_container", "write_container"]
+__all__ = ["Container", "FormatError", "NotStorableError", "decode", "encode", "kind_of", "read_container", "write_container"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -101,6 +101,20 @@ def read_container(path: str | os.PathLike[str], kind: str | None = None, versio
         except Exception as error:  # the readers of zip and JSON stumble over a stranger's bytes in many ways
             raise _refusal(place, f"a damaged or foreign file ({error})") from error
     return Container(header["kind"], header["version"], header["content"], arrays, str(header.get("written_by", "")))
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a file of the house holds, by its header alone."""
+    place = Path(path)
+    require(place.is_file(), "load", "path", str(path), "name an existing file")
+    try:
+        with open(place, "rb") as file, zipfile.ZipFile(file) as archive:
+            header = _read_header(archive, _checked_members(archive, place), place)
+    except (ParameterError, MemoryError):
+        raise
+    except Exception as error:  # the readers of zip and JSON stumble over a stranger's bytes in many ways
+        raise _refusal(place, f"a damaged or foreign file ({error})") from error
+    return str(header.get("kind"))
 
 
 def encode(value: Any, arrays: Arrays, name: str, classes: Mapping[str, type]) -> Any:

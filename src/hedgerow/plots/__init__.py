@@ -6,6 +6,7 @@ Everything takes plain arrays. Drawing needs the `plot` extra, asked for at call
 from __future__ import annotations
 
 from hedgerow.plots.dendrogram import dendrogram
+from hedgerow.plots.flow import FlowGeometry, flow, flow_geometry
 from hedgerow.plots.heatmap import similarity_map
 from hedgerow.plots.matrix_geometry import block_means, cluster_runs, seriate
 from hedgerow.plots.palette import cluster_colors, probability_colors
@@ -26,6 +27,7 @@ from hedgerow.plots.tree_geometry import (
 __all__ = [
     "ClusterCounts",
     "Dendrogram",
+    "FlowGeometry",
     "Plane",
     "TreeScale",
     "block_means",
@@ -38,6 +40,8 @@ __all__ = [
     "dendrogram_geometry",
     "density",
     "density_map",
+    "flow",
+    "flow_geometry",
     "leaf_order",
     "merge_probability",
     "pairs",

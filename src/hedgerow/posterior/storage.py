@@ -17,7 +17,6 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.data.container import (
-    Container,
     FormatError,
     NotStorableError,
     decode,
@@ -30,14 +29,20 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior.draws import TRACES, Draws
 
-__all__ = ["KIND", "load_fields", "save_posterior"]
+__all__ = ["DATA", "KIND", "load_fields", "pack", "save_posterior", "unpack"]
 
 KIND = "posterior"
 VERSION = 1
+DATA = ("X", "X.data", "X.indices", "X.indptr", "times")  # arrays of the rows, not of the draws
 
 
 def save_posterior(draws: Draws, path: str | os.PathLike[str]) -> None:
     """Write everything to `path`, whole or not at all."""
+    write_container(path, KIND, VERSION, *pack(draws))
+
+
+def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """A posterior as plain JSON and arrays."""
     arrays: dict[str, npt.NDArray[Any]] = {"labels": _narrow(draws.labels), "log_joint": draws.log_joint}
     arrays |= draws.traces()
     stats = list(draws.sample_stats)
@@ -50,7 +55,7 @@ def save_posterior(draws: Draws, path: str | os.PathLike[str]) -> None:
         "stats": stats,
         "run": dict(draws.run),
     }
-    write_container(path, KIND, VERSION, content, arrays)
+    return content, arrays
 
 
 def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
@@ -58,7 +63,7 @@ def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str
     require(model is None or isinstance(model, Mixture), "load", "model", model, "be a Mixture, or left out")
     stored = read_container(path, KIND, (VERSION,))
     try:
-        return _fields(stored, model)
+        return unpack(stored.content, stored.arrays, model)
     except ParameterError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
@@ -67,8 +72,8 @@ def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str
         ) from error
 
 
-def _fields(stored: Container, model: Mixture | None) -> dict[str, Any]:
-    arrays, content = stored.arrays, stored.content
+def unpack(content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], model: Mixture | None) -> dict[str, Any]:
+    """The constructor arguments of a posterior from what `pack` made; what does not fit together raises."""
     labels = arrays["labels"]
     require(labels.dtype.kind == "u" and labels.ndim == 3, "load", "labels", labels, "be (chain, draw, row) whole numbers")
     if labels.size:

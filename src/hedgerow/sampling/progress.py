@@ -58,7 +58,7 @@ class Progress:
 class RichProgress(Progress):
     """One bar per chain with clusters, log joint and the time left."""
 
-    def __init__(self, rich_progress: Any, chains: int, total: int) -> None:
+    def __init__(self, rich_progress: Any, chains: int, total: int, noun: str = "chain") -> None:
         self._bars = rich_progress.Progress(
             rich_progress.TextColumn("{task.description}"),
             rich_progress.BarColumn(),
@@ -67,7 +67,7 @@ class RichProgress(Progress):
             rich_progress.TimeRemainingColumn(),
             console=need_extra("rich.console", "progress").Console(stderr=True),
         )
-        self._tasks = [self._bars.add_task(f"chain {chain + 1}", total=total, news="") for chain in range(chains)]
+        self._tasks = [self._bars.add_task(f"{noun} {chain + 1}", total=total, news="") for chain in range(chains)]
 
     def __enter__(self) -> Self:
         """Start the display."""
@@ -85,12 +85,12 @@ class RichProgress(Progress):
         self._bars.update(self._tasks[update.chain], completed=update.done, total=update.total, news=news)
 
 
-def open_progress(wanted: bool | None, chains: int, total: int) -> Progress:
+def open_progress(wanted: bool | None, chains: int, total: int, noun: str = "chain") -> Progress:
     """Bars if asked for; by default when the error stream is a terminal and rich is installed."""
     if wanted is False or (wanted is None and (sys.stderr is None or not sys.stderr.isatty())):
         return Progress()
     try:
-        return RichProgress(need_extra("rich.progress", "progress"), chains, total)
+        return RichProgress(need_extra("rich.progress", "progress"), chains, total, noun)
     except MissingExtraError:
         if wanted:
             raise

@@ -1,0 +1,170 @@
+"""The run behind levels: one power after the other, each begun where its finer neighbour ended.
+
+A level's draws depend on the seed, its power and the neighbour that it began from, on nothing else: a run that is taken up again gives
+the draws that it would have given. The halves of the rows that measure its strength begin at the level's own clusters, and leave what
+their rows alone do not hold together or apart.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.kernels import Kernel
+from hedgerow.mixture import Mixture
+from hedgerow.posterior import Posterior
+from hedgerow.resolution.level import Level
+from hedgerow.resolution.strength import Rows, agreement, half_power, split_rows
+from hedgerow.sampling import sample
+from hedgerow.sampling.progress import Update
+from hedgerow.summaries.estimate import PointEstimate
+
+__all__ = ["Ladder", "Plan", "next_power"]
+
+DOWN = 0.5  # from one power to the next
+FASTEST = 1 / 4  # a power far too small leaves the prior alone, whose draws have clusters again
+STILL = 0.8  # of the clusters left: the next step is a longer one
+HALF_DRAWS = 20
+HALF_RESTARTS = 2
+PREDICTION_DRAWS = 10
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The numbers of a run: draws and warm-up of a level, chains, ways of halving the rows, rows halved at the most, the seed."""
+
+    draws: int
+    warmup: int
+    chains: int
+    splits: int
+    max_rows: int
+    seed: int
+
+
+class Ladder:
+    """A resolved model and checked rows, ready to be sampled at any power."""
+
+    def __init__(self, model: Mixture, X: Any, times: Any, kernel: Kernel | None, plan: Plan) -> None:
+        self.model = model.resolve(X)
+        self.X, self.times, self.kernel, self.plan = X, times, kernel, plan
+        self.data = self.model.likelihood.check(X)
+        self.n = int(self.data.shape[0])
+        grouping = self.model.prior.group(times, self.n, "levels")
+        groups = None if grouping is None else grouping.codes
+        self.halves = split_rows(self.n, plan.splits, plan.max_rows, plan.seed, groups)
+        self.rows_halved = 0 if not self.halves else sum(len(half) for half in self.halves[0])
+
+    @property
+    def steps(self) -> int:
+        """Iterations of one level, those of halves counted by their rows."""
+        halves = self.plan.splits * (self.plan.warmup + HALF_DRAWS) * self.rows_halved / max(self.n, 1)
+        return int(self.plan.chains * (self.plan.warmup + self.plan.draws) + halves)
+
+    def level(self, power: float, finer: Level | None, tell: Callable[[int, int, float], None]) -> Level | None:
+        """The level of one power; None where it was stopped."""
+        plan = self.plan
+        seed = np.random.SeedSequence([plan.seed, int(np.float64(power).view(np.uint64))])
+        own, *others = (int(s) for s in seed.generate_state(1 + 2 * plan.splits, np.uint64) >> np.uint64(1))
+        seen: dict[int, int] = {}
+
+        def count(update: Update) -> None:
+            seen[update.chain] = update.done
+            tell(sum(seen.values()), update.n_clusters, update.log_joint)
+
+        warmup = plan.warmup * (2 if finer is None else 1)
+        start = "sequential" if finer is None else finer.posterior.labels[:, -1]
+        post = self._sample(power, self.X, self.times, start, plan.draws, warmup, plan.chains, own, count)
+        if post is None:
+            return None
+        done = plan.chains * (plan.warmup + plan.draws)
+        strengths, weakest = np.empty((plan.splits, 2)), np.empty((plan.splits, 2))
+        labels = post.point_estimate().labels
+        for split, rows in enumerate(self.halves):
+            for half, where in enumerate(rows):
+                told = self._foretell(power, labels, where, rows[1 - half], others[2 * split + half])
+                if told is None:
+                    return None
+                strengths[split, half], weakest[split, half] = agreement(labels[rows[1 - half]], told)
+            tell(done + (split + 1) * (self.steps - done) // plan.splits, 0, 0.0)
+        return Level(power, post, strengths, weakest)
+
+    def _sample(
+        self,
+        power: float,
+        X: Any,
+        times: Any,
+        init: Any,
+        draws: int,
+        warmup: int,
+        chains: int,
+        seed: int,
+        count: Callable[[Update], None] | None,
+    ) -> Posterior | None:
+        try:
+            post = sample(
+                replace(self.model, power=power),
+                X,
+                kernel=self.kernel,
+                draws=draws,
+                warmup=warmup,
+                chains=chains,
+                seed=seed,
+                init=init,
+                times=times,
+                callbacks=() if count is None else (count,),
+                progress=False,
+            )
+        except KeyboardInterrupt:
+            return None
+        return None if post.run.get("interrupted") else post
+
+    def _foretell(
+        self, power: float, labels: npt.NDArray[np.int32], rows: Rows, others: Rows, seed: int
+    ) -> npt.NDArray[np.int32] | None:
+        """Clusters for the `others`, by clusters of `rows` alone; None where that was stopped.
+
+        Half of the rows is less evidence. So a half that has fewer clusters at the power of the whole is clustered once more at the
+        power where it is worth what the whole is, and the one with a number of clusters nearer to that of the whole counts.
+        """
+        times = None if self.times is None else np.asarray(self.times)
+        own_times = None if times is None else times[rows]
+        wanted = int(labels.max()) + 1
+        fits: list[tuple[float, Posterior, PointEstimate]] = []
+        for at in (power, half_power(power, len(rows), self.n)):
+            start = labels[rows]
+            post = self._sample(at, self.data[rows], own_times, start, HALF_DRAWS, self.plan.warmup, 1, seed, None)
+            if post is None:
+                return None
+            found = post.point_estimate(restarts=HALF_RESTARTS)
+            fits.append((abs(float(np.log(found.n_clusters / wanted))), post, found))
+            if found.n_clusters >= wanted or power == 1:
+                break
+        _, post, found = min(fits, key=lambda fit: fit[0])
+        new_times = None if times is None else times[others]
+        proba = post.predict_proba(self.data[others], partition=found.labels, times=new_times, max_draws=PREDICTION_DRAWS)
+        return np.asarray(proba[:, :-1].argmax(axis=1), dtype=np.int32)
+
+
+def next_power(powers: list[float], clusters: list[int], most: int) -> float | None:
+    """The next power to look at, given those seen from fine to coarse with their numbers of clusters; None when done.
+
+    Down by halves until one cluster is left, faster while next to nothing changes; then, while there is room, between the two
+    neighbours whose numbers of clusters are farthest apart.
+    """
+    if not powers or len(powers) >= most:
+        return None
+    if clusters[-1] > 1:
+        step = DOWN
+        for before, after in itertools.pairwise(clusters):
+            step = max(step**2, FASTEST) if after >= STILL * before else DOWN
+        return powers[-1] * step
+    gaps = [np.log(a / b) if a > b + 1 else 0.0 for a, b in itertools.pairwise(clusters)]
+    if not gaps or max(gaps) == 0:
+        return None
+    widest = int(np.argmax(gaps))
+    return float(np.sqrt(powers[widest] * powers[widest + 1]))

@@ -1,0 +1,353 @@
+"""levels(): the same rows clustered at a ladder of powers, and `Levels`, what one asks of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import ParameterError, require
+from hedgerow.kernels import Kernel
+from hedgerow.mixture import LEAST_POWER, Mixture
+from hedgerow.plots import flow
+from hedgerow.resolution import storing
+from hedgerow.resolution.ladder import Ladder, Plan, next_power
+from hedgerow.resolution.level import Level, flow_counts
+from hedgerow.sampling.progress import Update, open_progress
+from hedgerow.summaries.table import Table
+
+__all__ = ["Levels", "levels"]
+
+TRIES = 8  # levels that `about` may add
+
+
+class Levels:
+    """The rows at several resolutions, from coarse to fine: `levels[0]` is the coarsest. Print it for a table.
+
+    Attributes
+    ----------
+    items : list of Level
+    ladder : Ladder or None
+        What samples further levels.
+    notes : list of str
+        What was done beyond the plan: levels added, a run that was stopped.
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=130).X
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianDiagonal())
+    >>> found = hr.levels(model, X, [1.0, 0.02], draws=20, warmup=20, splits=1, seed=0)
+    >>> [level.power for level in found], found.powers, len(found)
+    ([0.02, 1.0], [0.02, 1.0], 2)
+    >>> found.finest(strength=0.8) in list(found), found.about(found[0].n_clusters) is found[0]
+    (True, True)
+    >>> list(found.summary())[:4], found.to_pandas().shape[0], list(found.flow())[:2]
+    (['power', 'clusters', 'small', 'strength'], 2, ['power', 'cluster'])
+    >>> axes = found.plot()
+    >>> import tempfile
+    >>> found.save(tempfile.mkdtemp() + "/ring.levels")
+    """
+
+    def __init__(self, items: Sequence[Level], ladder: Ladder | None, notes: Sequence[str] = ()) -> None:
+        self.items = sorted(items, key=lambda level: level.power)
+        self.notes = list(notes)
+        self.ladder = ladder
+
+    @property
+    def powers(self) -> list[float]:
+        """The power of every level, from coarse to fine."""
+        return [level.power for level in self.items]
+
+    def finest(self, strength: float = 0.8) -> Level:
+        """The finest level whose clusters two halves of the rows agree on.
+
+        Parameters
+        ----------
+        strength : float
+            The least strength of prediction between halves.
+
+        Returns
+        -------
+        Level
+        """
+        good = [level for level in self.items if level.strength >= strength]
+        if not good:
+            measured = ", ".join(f"{level.strength:.2f}" for level in self.items)
+            raise ParameterError(f"Levels.finest(strength={strength!r}): strength must be reached by a level. Got {measured}.")
+        return good[-1]
+
+    def about(self, clusters: int, *, progress: bool | None = None) -> Level:
+        """The level whose number of clusters is nearest to `clusters`.
+
+        Where the levels on either side have more and fewer, powers between them are sampled, by bisection on the logarithm, and
+        below the coarsest where all have more. The levels that this adds stay, and `notes` says so.
+
+        Parameters
+        ----------
+        clusters : int
+        progress : bool, optional
+
+        Returns
+        -------
+        Level
+        """
+        require(clusters >= 1, "Levels.about", "clusters", clusters, "be at least 1")
+        for _ in range(TRIES):
+            power = self._between(clusters)
+            if power is None or self.ladder is None:
+                break
+            with open_progress(progress, 1, self.ladder.steps, "power") as bars:
+                added = self._add(power, bars, 0)
+            if added is None:
+                break
+            self.notes.append(
+                f"The level of power {power:.3g} ({added.n_clusters} clusters) was added to come near {clusters} clusters."
+            )
+        return min(self.items, key=lambda level: (abs(level.n_clusters - clusters), level.power))
+
+    def flow(self) -> Table:
+        """Which cluster parts into which: one row for each pair of clusters of neighbouring levels with rows in common.
+
+        Returns
+        -------
+        Table
+            power and cluster of the coarser level, finer power and cluster, rows in common, and their share of either cluster.
+        """
+        rows: list[tuple[float, ...]] = []
+        for coarse, fine in zip(self.items[:-1], self.items[1:], strict=True):
+            counts = flow_counts(coarse.labels, fine.labels)
+            across, down = counts.sum(axis=1), counts.sum(axis=0)
+            for a, b in zip(*np.nonzero(counts), strict=True):
+                shared = int(counts[a, b])
+                rows.append((coarse.power, int(a), fine.power, int(b), shared, shared / across[a], shared / down[b]))
+        names = ("power", "cluster", "finer_power", "finer_cluster", "rows", "share", "finer_share")
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        return Table(dict(zip(names, columns, strict=True)), title="which cluster parts into which, from coarse to fine")
+
+    def summary(self) -> Table:
+        """One row a level: power, clusters, small ones among them, strength with its spread, the weakest cluster, R-hat.
+
+        Returns
+        -------
+        Table
+        """
+        columns: dict[str, Any] = {
+            "power": [level.power for level in self.items],
+            "clusters": [level.n_clusters for level in self.items],
+            "small": [level.n_small for level in self.items],
+            "strength": [level.strength for level in self.items],
+            "spread": [level.spread for level in self.items],
+            "weakest": [float(level.weakest.mean()) if level.weakest.size else float("nan") for level in self.items],
+            "rhat": [level.rhat for level in self.items],
+        }
+        note = "small: clusters with less than 1% of the rows. strength: how many of its cluster's rows a row keeps when clusters of "
+        note += "the other half of the rows decide, a row alone keeping none. Powers below 1 are no posterior."
+        return Table(columns, title="levels from coarse to fine", note=" ".join([note, self._halved(), *self.notes]).strip())
+
+    def to_pandas(self) -> Any:
+        """`summary` as a pandas DataFrame.
+
+        Returns
+        -------
+        DataFrame
+        """
+        return self.summary().to_pandas()
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the flow of rows from level to level, coarse at the left; returns the axes. Needs the extra `plot`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        told = [_told(level) for level in self.items]
+        return flow([level.labels for level in self.items], told, ax=ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all levels with their draws, the data and the model to one file, whole or not at all; `hr.load` reads it back.
+
+        Parameters
+        ----------
+        path : path
+        """
+        require(len(self.items) > 0, "Levels.save", "levels", self.items, "be at least one")
+        ladder = self.ladder
+        storing.save_levels(
+            path, self.items, None if ladder is None else ladder.plan, None if ladder is None else ladder.kernel, self.notes
+        )
+
+    def _halved(self) -> str:
+        if self.ladder is None or self.ladder.rows_halved in (0, self.ladder.n):
+            return ""
+        return f"Halves were taken of {self.ladder.rows_halved:,} of {self.ladder.n:,} rows."
+
+    def _between(self, clusters: int) -> float | None:
+        """A power that may have so many clusters; None where there is no use in looking."""
+        if any(level.n_clusters == clusters for level in self.items):
+            return None
+        finer = [level.power for level in self.items if level.n_clusters > clusters]
+        if not finer:
+            return None
+        fine = min(finer)
+        coarser = [level.power for level in self.items if level.power < fine]
+        if coarser:
+            middle = float(np.sqrt(fine * max(coarser)))
+            return middle if fine / max(coarser) > 1.01 else None
+        return fine / 2 if fine / 2 >= LEAST_POWER else None
+
+    def _add(self, power: float, bars: Any, bar: int) -> Level | None:
+        """Sample one more power, from the nearest finer level; None where that was stopped."""
+        assert self.ladder is not None
+        total = self.ladder.steps
+        finer = [level for level in self.items if level.power > power]
+
+        def tell(done: int, n_clusters: int, log_joint: float) -> None:
+            bars.show(Update(bar, min(done, total), total, False, n_clusters, log_joint))
+
+        found = self.ladder.level(power, finer[0] if finer else None, tell)
+        if found is not None:
+            self.items = sorted([*self.items, found], key=lambda level: level.power)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Level:
+        return self.items[index]
+
+    def __iter__(self) -> Iterator[Level]:
+        return iter(self.items)
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return self.summary()._repr_html_() + notes
+
+
+def levels(
+    model: Mixture,
+    X: Any,
+    powers: Sequence[float] | None = None,
+    *,
+    n_levels: int = 8,
+    draws: int = 100,
+    warmup: int = 50,
+    chains: int = 2,
+    splits: int = 3,
+    max_rows: int = 20_000,
+    kernel: Kernel | None = None,
+    times: Any = None,
+    seed: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Levels:
+    """Cluster the rows from fine to coarse, and measure at every level how far two halves of the rows agree on it.
+
+    Each level raises the density of every row to a power below 1 (`Mixture(power=...)`), starts where its finer neighbour ended and is
+    sampled exactly. A level says how the rows cluster if each is worth that share of a row; it is no posterior, and no evidence
+    says which power is right.
+
+    Parameters
+    ----------
+    model : Mixture
+        Its power is the finest level.
+    X : array-like
+    powers : sequence of floats, optional
+        Left out: from the model's power down by halves until one cluster is left (by larger steps while next to nothing changes), then
+        between the neighbours that differ most, until there are `n_levels`.
+    n_levels : int
+        At the most, where powers are left out.
+    draws, warmup, chains : int
+        Of each level; the first has twice the warm-up.
+    splits : int
+        Ways of halving the rows to measure strength; 0 for none.
+    max_rows : int
+        Of more rows so many are halved, drawn at random.
+    kernel : Kernel, optional
+    times : array-like, optional
+        As for `sample`.
+    seed : int, optional
+        Decides every draw.
+    checkpoint : path, optional
+        A file that has all finished levels at any time. Where it exists already, the run goes on from it, with the draws that it would
+        have had without the break; a file of another run is refused.
+    progress : bool, optional
+        A bar for each level on the error stream; by default when it is a terminal.
+
+    Ctrl-C gives back the levels that are finished.
+
+    Returns
+    -------
+    Levels
+
+    >>> import hedgerow as hr
+    >>> model = hr.Mixture(hr.DP(), hr.GaussianDiagonal())
+    >>> found = levels(model, hr.data.iris().X, draws=20, warmup=20, splits=1, seed=0)
+    >>> found[0].n_clusters
+    1
+    """
+    owner = "levels"
+    require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
+    least = {"n_levels": 1, "draws": 1, "warmup": 0, "chains": 1, "splits": 0, "max_rows": 4}
+    given = {"n_levels": n_levels, "draws": draws, "warmup": warmup, "chains": chains, "splits": splits, "max_rows": max_rows}
+    for name, value in given.items():
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least[name]
+        require(whole, owner, name, value, f"be a whole number from {least[name]} up")
+    wanted = None if powers is None else sorted({float(power) for power in powers}, reverse=True)
+    require(wanted is None or len(wanted) > 0, owner, "powers", powers, "be at least one number in (0, 1]")
+    begun = None if checkpoint is None or not Path(checkpoint).exists() else storing.load_levels(checkpoint, model)
+    chosen = begun.plan.seed if seed is None and begun is not None and begun.plan is not None else seed
+    plan = Plan(draws, warmup, chains, splits, max_rows, secrets.randbits(48) if chosen is None else int(chosen))
+    ladder = Ladder(model, X, times, kernel, plan)
+    require(ladder.n >= 4 or splits == 0, owner, "splits", splits, "be 0 for fewer than four rows")
+    if begun is not None:
+        storing.check_same(begun, plan, ladder.model, ladder.data, checkpoint)
+    found = Levels([] if begun is None else begun.items, ladder)
+    _run(found, wanted, ladder, n_levels, checkpoint, progress)
+    return found
+
+
+def _run(
+    found: Levels,
+    wanted: list[float] | None,
+    ladder: Ladder,
+    most: int,
+    checkpoint: str | os.PathLike[str] | None,
+    progress: bool | None,
+) -> None:
+    """Level after level, until all are there or somebody stops it."""
+    with open_progress(progress, len(wanted) if wanted is not None else most, ladder.steps, "level") as bars:
+        while True:
+            fine_first = found.items[::-1]
+            if wanted is not None:
+                power = next((power for power in wanted if power not in found.powers), None)
+            elif not fine_first:
+                power = ladder.model.power
+            else:
+                power = next_power([level.power for level in fine_first], [level.n_clusters for level in fine_first], most)
+            if power is None:
+                return
+            if found._add(power, bars, len(found)) is None:
+                if not found.items:
+                    raise KeyboardInterrupt
+                found.notes.append(f"The run was stopped; {len(found)} levels were finished.")
+                return
+            if checkpoint is not None:
+                found.save(checkpoint)
+
+
+def _told(level: Level) -> str:
+    strength = "" if np.isnan(level.strength) else f"\nstrength {level.strength:.2f}"
+    return f"{level.power:.3g}\n{level.n_clusters} cluster{'' if level.n_clusters == 1 else 's'}{strength}"

@@ -1,0 +1,239 @@
+"""Levels from coarse to fine: the ladder, strength between halves, files, runs that stop and go on, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import hedgerow as hr
+from hedgerow.errors import ParameterError
+from hedgerow.plots import flow_geometry
+from hedgerow.resolution.ladder import Ladder, next_power
+from hedgerow.resolution.strength import agreement, half_power, split_rows
+
+QUICK = {"draws": 15, "warmup": 15, "splits": 1, "seed": 0, "progress": False}
+
+
+def blobs(n: int = 120, apart: float = 6.0) -> tuple[np.ndarray, np.ndarray]:
+    """Two pairs of blobs: far apart the pairs, nearer those of a pair."""
+    truth = np.arange(n) % 4
+    middle = np.array([[0.0, 0.0], [apart, 0.0], [0.0, 8 * apart], [apart, 8 * apart]])
+    return np.random.default_rng(0).normal(size=(n, 2)) + middle[truth], truth
+
+
+def model() -> hr.Mixture:
+    return hr.Mixture(hr.DP(), hr.GaussianDiagonal())
+
+
+@pytest.fixture(scope="module")
+def found() -> hr.Levels:
+    return hr.levels(model(), blobs()[0], n_levels=6, **QUICK)  # type: ignore[arg-type]
+
+
+def test_levels_go_from_one_cluster_to_the_posterior(found: hr.Levels) -> None:
+    assert found.powers == sorted(found.powers)
+    assert found[-1].power == 1.0
+    assert found[0].n_clusters == 1
+    assert found[-1].n_clusters >= 4
+    assert found[0].strength > 0.95
+    assert len(found) <= 6
+    for level in found:
+        assert level.posterior.model.power == level.power  # type: ignore[union-attr]
+        assert level.strengths.shape == (1, 2)
+        assert np.array_equal(level.labels, level.posterior.point_estimate().labels)
+
+
+def test_clusters_that_are_there_are_strong(found: hr.Levels) -> None:
+    best = found.about(4)
+    assert best.n_clusters == 4
+    assert hr.summaries.ari(best.labels, blobs()[1]) > 0.95
+    assert best.strength > 0.9
+    assert found.finest(0.8).n_clusters >= 4
+
+
+def test_noise_cut_into_pieces_is_weak() -> None:
+    """At power 1 a heavy-tailed blob falls into pieces; the halves agree on one cluster only."""
+    X = np.random.default_rng(1).standard_t(1.5, size=(300, 2))
+    levels = hr.levels(model(), X, [1.0, 0.05], **QUICK)  # type: ignore[arg-type]
+    assert levels[0].n_clusters == 1
+    assert levels[0].strength > 0.95
+    assert levels[1].n_clusters > 2
+    assert levels[1].strength < 0.95
+
+
+def test_about_adds_levels_and_says_so() -> None:
+    levels = hr.levels(model(), blobs()[0], [1.0, 0.1], **QUICK)  # type: ignore[arg-type]
+    assert next(level.n_clusters for level in levels) == 1
+    before = len(levels)
+    level = levels.about(2)
+    assert level.n_clusters == 2
+    assert len(levels) > before
+    assert "was added to come near 2" in levels.notes[0]
+    assert levels.about(2) is level  # asked again, nothing is run
+    again = len(levels)
+    levels.about(2)
+    assert len(levels) == again
+
+
+def test_a_cluster_parts_into_those_that_share_its_rows(found: hr.Levels) -> None:
+    table = found.flow()
+    for coarse, fine in zip(found.items[:-1], found.items[1:], strict=True):
+        own = table["power"] == coarse.power
+        assert (table["finer_power"][own] == fine.power).all()
+        assert table["rows"][own].sum() == 120
+        for a, b, rows in zip(table["cluster"][own], table["finer_cluster"][own], table["rows"][own], strict=True):
+            assert rows == np.sum((coarse.labels == a) & (fine.labels == b))
+
+
+def test_the_file_holds_all_of_it(found: hr.Levels, tmp_path: Path) -> None:
+    found.save(tmp_path / "all.levels")
+    again = hr.load(tmp_path / "all.levels")
+    assert isinstance(again, hr.Levels)
+    assert again.powers == found.powers
+    for a, b in zip(again, found, strict=True):
+        assert np.array_equal(a.posterior.labels, b.posterior.labels)
+        assert np.array_equal(a.strengths, b.strengths)
+        assert np.array_equal(a.posterior.X, b.posterior.X)
+    assert str(again) == str(found)
+    with pytest.raises(ParameterError, match="stored posterior"):
+        hr.Posterior.load(tmp_path / "all.levels")
+
+
+def test_sparse_counts_are_stored_once(tmp_path: Path) -> None:
+    counts = sparse.csr_array(np.random.default_rng(0).poisson(1.0, size=(40, 12)))
+    mixture = hr.Mixture(hr.DP(), hr.Multinomial(0.5))
+    levels = hr.levels(mixture, counts, [1.0, 0.1], **QUICK)  # type: ignore[arg-type]
+    levels.save(tmp_path / "counts.levels")
+    again = hr.load(tmp_path / "counts.levels")
+    assert (counts != again[0].posterior.X).nnz == 0  # type: ignore[index]
+    assert (counts != again[1].posterior.X).nnz == 0  # type: ignore[index]
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_draws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    X, powers, path = blobs(60)[0], [1.0, 0.2, 0.05], tmp_path / "run.levels"
+    whole = hr.levels(model(), X, powers, **QUICK)  # type: ignore[arg-type]
+    right = Ladder.level
+    seen: list[float] = []
+
+    def stopped(self: Ladder, power: float, *rest: object) -> object:
+        seen.append(power)
+        return None if power == 0.05 else right(self, power, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Ladder, "level", stopped)
+    part = hr.levels(model(), X, powers, checkpoint=path, **QUICK)  # type: ignore[arg-type]
+    assert len(part) == 2
+    assert "was stopped" in part.notes[0]
+    monkeypatch.undo()
+    rest = hr.levels(model(), X, powers, checkpoint=path, **QUICK)  # type: ignore[arg-type]
+    assert rest.powers == whole.powers
+    for a, b in zip(rest, whole, strict=True):
+        assert np.array_equal(a.posterior.labels, b.posterior.labels)
+        assert np.array_equal(a.strengths, b.strengths)
+    with pytest.raises(ParameterError, match=r"one of this run\. Got other model"):
+        hr.levels(model(), X + 1, powers, checkpoint=path, **QUICK)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="Got other numbers"):
+        hr.levels(model(), X, powers, checkpoint=path, **{**QUICK, "draws": 16})  # type: ignore[arg-type]
+
+
+def test_ctrl_c_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.resolution import ladder
+
+    calls: list[int] = []
+    right = hr.sample
+
+    def interrupted(*given: object, **more: object) -> object:
+        calls.append(1)
+        if len(calls) > 3:  # the first level takes three: the whole and two halves
+            raise KeyboardInterrupt
+        return right(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ladder, "sample", interrupted)
+    levels = hr.levels(model(), blobs(60)[0], **QUICK)  # type: ignore[arg-type]
+    assert levels.powers == [1.0]
+    calls.extend([1] * 5)
+    with pytest.raises(KeyboardInterrupt):
+        hr.levels(model(), blobs(60)[0], **QUICK)  # type: ignore[arg-type]
+
+
+def test_the_ladder_goes_down_by_halves_and_then_between() -> None:
+    assert next_power([1.0], [20], 8) == 0.5
+    assert next_power([1.0, 0.5], [20, 10], 8) == 0.25
+    assert next_power([1.0, 0.5, 0.125], [20, 19, 18], 8) == 0.125 / 4  # next to nothing changed: a longer step
+    assert next_power([1.0, 0.5, 0.25], [20, 10, 1], 8) == pytest.approx(np.sqrt(0.125))
+    assert next_power([1.0, 0.5, 0.25], [20, 10, 1], 3) is None
+    assert next_power([1.0, 0.5], [2, 1], 8) is None
+    assert next_power([1.0], [1], 8) is None
+
+
+def test_strength_by_hand() -> None:
+    own = np.array([0, 0, 0, 0, 1, 1, 2], dtype=np.int32)
+    other = np.array([0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
+    # rows of cluster 0 keep 6 of 12 ordered pairs, both of cluster 1 keep each other, the last is alone
+    there = (4 * 0.5 + 2 * 1.0 + 0.0) / 7
+    back = (3 * 1.0 + 4 * 2 / 12) / 7  # of the four rows of cluster 1 only two keep each other
+    assert agreement(own, other)[0] == pytest.approx(min(there, back))
+    assert agreement(other, own)[0] == pytest.approx(min(there, back))
+    assert agreement(own, other)[1] == pytest.approx(0.5)
+    one, apart = np.zeros(3, np.int32), np.arange(3, dtype=np.int32)
+    assert agreement(one, one) == (1.0, 1.0)
+    assert agreement(apart, apart) == (0.0, 0.0)
+    two = np.repeat([0, 1], 50).astype(np.int32)
+    assert agreement(two, np.zeros(100, np.int32))[0] == pytest.approx(49 / 99)  # joined: not confirmed
+
+
+def test_halves_are_worth_what_the_whole_is() -> None:
+    for power in (0.9, 0.3, 1e-3):
+        worth = power / (1 - power) * 100
+        assert half_power(power, 50, 100) == pytest.approx(worth / (worth + 50))
+    assert half_power(1.0, 50, 100) == 1.0
+
+
+def test_halves_do_not_meet_and_know_every_group() -> None:
+    groups = np.repeat([0, 1, 2], [30, 5, 1]).astype(np.int32)
+    for a, b in split_rows(36, 3, 100, 0, groups):
+        assert not set(a) & set(b)
+        assert set(groups[a]) == set(groups[b]) == {0, 1}
+    a, b = split_rows(1000, 1, 100, 0, None)[0]
+    assert len(a) == len(b) == 50
+
+
+def test_levels_of_rows_in_time() -> None:
+    X, _, times = hr.data.moving_clusters(n=12, steps=3, seed=0)
+    mixture = hr.Mixture(hr.MixedNRM(hr.DP(), decay=1.0), hr.GaussianDiagonal())
+    levels = hr.levels(mixture, X, [1.0, 0.1], times=times, **QUICK)  # type: ignore[arg-type]
+    assert all(0 <= level.strength <= 1 for level in levels)
+
+
+def test_the_flow_is_drawn_to_scale(found: hr.Levels) -> None:
+    geometry = flow_geometry([level.labels for level in found])
+    for level, bars in zip(found, geometry.bars, strict=True):
+        assert bars[:, 1] - bars[:, 0] == pytest.approx(np.bincount(level.labels) / 120)
+    for bands in geometry.bands:
+        assert (bands[:, 3] - bands[:, 2]) == pytest.approx(bands[:, 5] - bands[:, 4])
+        assert (bands[:, 3] - bands[:, 2]).sum() == pytest.approx(1.0)
+    pytest.importorskip("matplotlib")
+    assert len(found.plot().patches) == sum(level.n_clusters for level in found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"powers": []}, "powers must be at least one"),
+        ({"powers": [1.5]}, "power must lie in"),
+        ({"draws": 0}, "draws must be a whole number from 1"),
+        ({"splits": -1}, "splits must be a whole number from 0"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        hr.levels(model(), blobs(20)[0], **{**QUICK, **arguments})  # type: ignore[arg-type]
+
+
+def test_a_strength_that_no_level_has_is_said() -> None:
+    levels = hr.levels(model(), blobs(40)[0], [1.0], **{**QUICK, "splits": 0})  # type: ignore[arg-type]
+    assert np.isnan(levels[0].strength)
+    with pytest.raises(ParameterError, match="strength must be reached by a level"):
+        levels.finest(0.8)
