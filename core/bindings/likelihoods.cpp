@@ -125,13 +125,15 @@ void bind_likelihoods(nb::module_& m) {
 
   m.def(
       "GaussianWishart",
-      [](In<double, 2> x, In<double, 1> mean, double r, double nu, In<double, 2> psi) -> std::shared_ptr<Likelihood> {
+      [](In<double, 2> x, In<double, 1> mean, double r, double nu, In<double, 2> psi, double power) -> std::shared_ptr<Likelihood> {
+        check_power(power);
         const auto n = x.shape(0), d = x.shape(1);
         check(mean.shape(0) == d && psi.shape(0) == d && psi.shape(1) == d, "mean and psi must match the columns of X");
         nb::gil_scoped_release release;
-        return std::make_shared<GaussianWishart>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r, nu, psi.data());
+        return std::make_shared<GaussianWishart>(x.data(), static_cast<int>(n), static_cast<int>(d), mean.data(), r, nu, psi.data(),
+                                                 power);
       },
-      nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("nu"), nb::arg("psi"));
+      nb::arg("X"), nb::arg("mean"), nb::arg("r"), nb::arg("nu"), nb::arg("psi"), nb::arg("power") = 1.0);
 
   m.def(
       "GaussianDiagonal",

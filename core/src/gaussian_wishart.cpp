@@ -5,25 +5,29 @@
 #include <stdexcept>
 
 #include "gaussian_wishart_statistics.hpp"
+#include "hedgerow/counting.hpp"
 
 namespace hedgerow {
 namespace {
 constexpr int kTableLimit = 1 << 20;
 }  // namespace
 
-GaussianWishart::GaussianWishart(const double* x, int n, int d, const double* mean, double r, double nu, const double* psi)
-    : d_(d), r_(r), nu_(nu), mean_(mean, mean + d), chol_(static_cast<std::size_t>(d) * (d + 1) / 2) {
+GaussianWishart::GaussianWishart(const double* x, int n, int d, const double* mean, double r, double nu, const double* psi,
+                                 double power)
+    : Likelihood(power), d_(d), r_(r / power), nu_(nu), mean_(mean, mean + d), chol_(static_cast<std::size_t>(d) * (d + 1) / 2) {
   for (int i = 0; i < d; ++i)
     for (int j = 0; j <= i; ++j) chol_[i * (i + 1) / 2 + j] = psi[static_cast<std::size_t>(i) * d + j];
   const double logdet = packed::cholesky(chol_.data(), d);
   if (std::isnan(logdet)) throw std::invalid_argument("psi must be symmetric positive definite");
   log_det_l_ = 0.5 * logdet;
+  if (power != 1.0)
+    for (double& l : chol_) l /= std::sqrt(power);
   append(x, n);
 }
 
-void GaussianWishart::whiten(const double* x, double* y) const {
+void GaussianWishart::whiten(const double* z, double* y) const {
   for (int i = 0; i < d_; ++i) {
-    double s = x[i] - mean_[i];
+    double s = z[i];
     const double* row = chol_.data() + i * (i + 1) / 2;
     for (int j = 0; j < i; ++j) s -= row[j] * y[j];
     y[i] = s / row[i];
@@ -47,7 +51,7 @@ void GaussianWishart::append(const double* x, int n) {
   for (int i = first; i < n_; ++i, x += d_) {
     std::vector<int> columns;
     for (int j = 0; j < d_; ++j) {
-      whole[j] = std::isnan(x[j]) ? mean_[j] : x[j];
+      whole[j] = std::isnan(x[j]) ? 0.0 : x[j] - mean_[j];
       if (std::isnan(x[j])) columns.push_back(j);
     }
     whiten(whole.data(), y_->data() + static_cast<std::size_t>(i) * d_);
@@ -75,11 +79,11 @@ void GaussianWishart::note_gaps(int i, std::vector<int> columns) {
   if (columns.empty() && !has_gaps(i)) return;
   if (axes_.empty()) {
     axes_.resize(static_cast<std::size_t>(d_) * d_);
-    std::vector<double> unit(mean_);
+    std::vector<double> unit(d_, 0.0);
     for (int j = 0; j < d_; ++j) {
-      unit[j] += 1.0;
+      unit[j] = 1.0;
       whiten(unit.data(), axes_.data() + static_cast<std::size_t>(j) * d_);
-      unit[j] = mean_[j];
+      unit[j] = 0.0;
     }
   }
   gap_of_.resize(n_, -1);
@@ -104,7 +108,7 @@ void GaussianWishart::note_gaps(int i, std::vector<int> columns) {
 void GaussianWishart::set_single(int i) const {
   double q = 0.0;
   for (int j = 0; j < d_; ++j) q += row(i)[j] * row(i)[j];
-  log_single_[i] = predictive_constant(0) - 0.5 * (nu_ + 1.0) * std::log1p(r_ / (r_ + 1.0) * q);
+  log_single_[i] = predictive_constant(0) - 0.5 * freedom(1.0) * std::log1p(r_ / (r_ + 1.0) * q);
 }
 
 void GaussianWishart::fill(int i, std::span<const double> shift) const {
@@ -127,23 +131,20 @@ std::vector<int> GaussianWishart::imputed_rows() const {
 
 std::shared_ptr<Likelihood> GaussianWishart::fork() const { return gaps_.empty() ? nullptr : std::make_shared<GaussianWishart>(*this); }
 
-void GaussianWishart::save_imputed(std::vector<double>& out) const {
-  for (int i : imputed_rows()) {
-    const std::vector<double>& shift = gaps_[gap_of_[i]].shift;
-    out.insert(out.end(), shift.begin(), shift.end());
-  }
+void GaussianWishart::save_filling(int row, std::vector<double>& out) const {
+  if (!has_gaps(row)) return;
+  const std::vector<double>& shift = gaps_[gap_of_[row]].shift;
+  out.insert(out.end(), shift.begin(), shift.end());
 }
 
-std::span<const double> GaussianWishart::load_imputed(std::span<const double> in) const {
-  for (int i : imputed_rows()) {
-    const std::size_t count = missing(i).size();
-    if (in.size() < count ||
-        !std::all_of(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count), [](double v) { return std::isfinite(v); }))
-      throw std::invalid_argument("the fillings of missing entries are not those of these rows");
-    fill(i, in.first(count));
-    in = in.subspan(count);
-  }
-  return in;
+std::span<const double> GaussianWishart::load_filling(int row, std::span<const double> in) const {
+  if (!has_gaps(row)) return in;
+  const std::size_t count = missing(row).size();
+  if (in.size() < count ||
+      !std::all_of(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count), [](double v) { return std::isfinite(v); }))
+    throw std::invalid_argument("the fillings of missing entries are not those of these rows");
+  fill(row, in.first(count));
+  return in.subspan(count);
 }
 
 void GaussianWishart::grow_tables(int n) {
@@ -165,13 +166,19 @@ void GaussianWishart::grow_tables(int n) {
 
 double GaussianWishart::marginal_constant(int n) const {
   if (n < static_cast<int>(marginal_table_.size())) return marginal_table_[n];
-  double total = -0.5 * n * d_ * kLogPi + 0.5 * d_ * std::log(r_ / (r_ + n)) - n * log_det_l_;
-  for (int j = 0; j < d_; ++j) total += lgamma(0.5 * (nu_ + n - j)) - lgamma(0.5 * (nu_ - j));
+  const double worth = power_ * n;
+  double total = -0.5 * worth * d_ * kLogPi + 0.5 * d_ * std::log(r_ / (r_ + n)) - worth * log_det_l_;
+  for (int j = 0; j < d_; ++j) total += lgamma(0.5 * (nu_ + worth - j)) - lgamma(0.5 * (nu_ - j));
   return total;
 }
 
 double GaussianWishart::predictive_constant(int n) const {
   if (n < static_cast<int>(predictive_table_.size())) return predictive_table_[n];
+  if (power_ != 1.0) {  // nothing telescopes
+    double total = 0.5 * d_ * std::log((r_ + n) / (r_ + n + 1.0)) - power_ * (0.5 * d_ * kLogPi + log_det_l_);
+    for (int j = 0; j < d_; ++j) total += log_rising_any(0.5 * (freedom(n) - j), 0.5 * power_);
+    return total;
+  }
   return lgamma(0.5 * (nu_ + n + 1.0)) - lgamma(0.5 * (nu_ + n + 1.0 - d_)) - 0.5 * d_ * kLogPi +
          0.5 * d_ * std::log((r_ + n) / (r_ + n + 1.0)) - log_det_l_;
 }

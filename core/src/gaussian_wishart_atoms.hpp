@@ -18,8 +18,8 @@ void GaussianWishartStatistics<D>::draw_atom(int slot, Rng& rng, double* atom) {
       double& a = bartlett[packed::size(i) + j];
       if (j < i) {
         a = rng.normal();
-      } else {  // a chi variate with ν + n − i degrees of freedom
-        a = std::exp(0.5 * (rng.log_gamma_variate(0.5 * (f_.nu() + n - i)) + std::log(2.0)));
+      } else {  // a chi variate with ν + ζn − i degrees of freedom
+        a = std::exp(0.5 * (rng.log_gamma_variate(0.5 * (f_.freedom(n) - i)) + std::log(2.0)));
         log_bartlett += std::log(a);
       }
     }
@@ -42,7 +42,7 @@ void GaussianWishartStatistics<D>::draw_atom(int slot, Rng& rng, double* atom) {
     for (int l = 0; l <= i; ++l) noise += c[packed::size(i) + l] * work[l];
     atom[1 + i] = n / (r + n) * p.mean()[i] + noise / std::sqrt(r + n);
   }
-  atom[0] = log_bartlett - 0.5 * logdet - 0.5 * d() * kLog2Pi + f_.log_jacobian();
+  atom[0] = f_.power() * (log_bartlett - 0.5 * logdet - 0.5 * d() * kLog2Pi + f_.log_jacobian());
 }
 
 template <int D>

@@ -1,6 +1,6 @@
 // Rows with missing entries against a Gaussian cluster. Included by gaussian_wishart_statistics.hpp.
 //
-// The predictive of a whole row y is (1 + ρ(y − m_n)ᵀP(y − m_n))^−(ν+n+1)/2, a multivariate t. With y = y_0 + As over the missing columns, A
+// The predictive of a whole row y is (1 + ρ(y − m_n)ᵀP(y − m_n))^−E/2 with E = ν + ζ(n + 1), a multivariate t. With y = y_0 + As over the missing columns, A
 // their axes, the square is least at s = −M⁻¹b with M = AᵀPA, b = AᵀP(y_0 − m_n), and q = (y_0 − m_n)ᵀP(y_0 − m_n) − bᵀM⁻¹b there.
 // So the other entries have a t again, and s given them one about −M⁻¹b with the precision M·ρ/(1 + ρq).
 #pragma once
@@ -15,7 +15,7 @@ struct GaussianWishartStatistics<D>::Gaps {
   std::vector<double> w;     // L⁻¹b
   double q, log_det;         // log|M|
 
-  // Log density of s where it is highest, with `all` = ν + n + 1.
+  // Log density of s where it is highest, with `all` = E.
   double log_height(double rho, double all) const {
     const double count = static_cast<double>(w.size());
     return lgamma(0.5 * all) - lgamma(0.5 * (all - count)) + 0.5 * (count * (std::log(rho) - std::log1p(rho * q) - kLogPi) + log_det);
@@ -55,17 +55,18 @@ template <int D>
 double GaussianWishartStatistics<D>::log_observed(int row, int slot) {
   if (!f_.has_gaps(row)) return log_predictive(row, slot);
   const Gaps gaps = look(row, slot);
-  const double n = record(slot).n(), rho = (f_.r() + n) / (f_.r() + n + 1.0), all = f_.nu() + n + 1.0;
-  return f_.predictive_constant(static_cast<int>(n)) - 0.5 * record(slot).logdet() - 0.5 * all * std::log1p(rho * gaps.q) -
+  const double n = record(slot).n(), rho = (f_.r() + n) / (f_.r() + n + 1.0), all = f_.freedom(n) + f_.power();
+  return f_.predictive_constant(static_cast<int>(n)) - 0.5 * f_.power() * record(slot).logdet() - 0.5 * all * std::log1p(rho * gaps.q) -
          gaps.log_height(rho, all);
 }
 
 template <int D>
-double GaussianWishartStatistics<D>::impute(int row, int slot, Rng& rng) {
+double GaussianWishartStatistics<D>::impute(int row, int slot, Rng& rng, bool whole) {
   if (!f_.has_gaps(row)) return 0.0;
   const Gaps gaps = look(row, slot);
   const int count = static_cast<int>(gaps.w.size());
-  const double n = record(slot).n(), rho = (f_.r() + n) / (f_.r() + n + 1.0), all = f_.nu() + n + 1.0;
+  const double n = record(slot).n(), rho = (f_.r() + n) / (f_.r() + n + 1.0);
+  const double all = whole ? f_.freedom(0.0) + n + 1.0 : f_.freedom(n) + f_.power();
   const double chi_square = 2.0 * std::exp(rng.log_gamma_variate(0.5 * (all - count)));
   const double spread = std::sqrt((1.0 + rho * gaps.q) / (rho * chi_square));
   std::vector<double> s(count);
@@ -81,6 +82,19 @@ double GaussianWishartStatistics<D>::impute(int row, int slot, Rng& rng) {
   }
   f_.fill(row, s);
   return gaps.log_height(rho, all) - 0.5 * all * std::log1p(rho * squares / (1.0 + rho * gaps.q));
+}
+
+// Of one row at power 1, r and P are those of the base measure: what was divided by the power is multiplied again.
+template <int D>
+double GaussianWishartStatistics<D>::log_tilt(int row, int empty) {
+  const double power = f_.power();
+  if (power == 1.0 || !f_.has_gaps(row)) return 0.0;
+  Gaps gaps = look(row, empty);
+  gaps.q /= power;
+  gaps.log_det -= static_cast<double>(gaps.w.size()) * std::log(power);
+  const double rho = power * f_.r() / (power * f_.r() + 1.0), all = f_.freedom(0.0) + 1.0;
+  const double farther = std::log1p(rho * square(f_.row(row)) / power) - std::log1p(rho * gaps.q);
+  return (1.0 - power) * (gaps.log_height(rho, all) - 0.5 * all * farther);
 }
 
 }  // namespace hedgerow

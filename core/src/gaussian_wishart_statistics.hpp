@@ -69,6 +69,7 @@ class GaussianWishartStatistics final : public Statistics {
     auto& source = static_cast<GaussianWishartStatistics&>(other);
     std::memcpy(record(slot).all().data(), source.record(from).all().data(), sizeof(double) * record_size());
     age_[slot] = source.age_[from];
+    if (source.f_.power() != f_.power()) rescale(slot, f_.power() / source.f_.power());
     touch(slot);
   }
 
@@ -161,7 +162,7 @@ class GaussianWishartStatistics final : public Statistics {
   double log_marginal(int slot) override {
     if (D == 0 && age_[slot] == kScatterOnly) need_inverse(slot);
     const Record p = record(slot);
-    return f_.marginal_constant(static_cast<int>(p.n())) - 0.5 * (f_.nu() + p.n()) * p.logdet();
+    return f_.marginal_constant(static_cast<int>(p.n())) - 0.5 * f_.freedom(p.n()) * p.logdet();
   }
 
   double log_predictive(int row, int slot) override { return log_predictive_of(f_.row(row), slot); }
@@ -172,7 +173,8 @@ class GaussianWishartStatistics final : public Statistics {
     if (n <= 1.0) return f_.log_single()[row];
     const double keep = 1.0 - (r + n) / (r + n - 1.0) * distance(f_.row(row), slot);
     if (keep < 1e-4) return leave_one_out_from_scatter(slot, row);
-    return f_.predictive_constant(static_cast<int>(n) - 1) - 0.5 * p.logdet() + 0.5 * (f_.nu() + n - 1.0) * std::log(keep);
+    return f_.predictive_constant(static_cast<int>(n) - 1) - 0.5 * f_.power() * p.logdet() +
+           0.5 * (f_.freedom(n) - f_.power()) * std::log(keep);
   }
 
   void log_predictive_front(int row, int k, double* out) override { front_predictive(f_.row(row), k, out); }
@@ -180,7 +182,8 @@ class GaussianWishartStatistics final : public Statistics {
   void log_marginal_merged(int slot, const int* others, int k, double* out) override;
 
   double log_observed(int row, int slot) override;
-  double impute(int row, int slot, Rng& rng) override;
+  double impute(int row, int slot, Rng& rng, bool whole) override;
+  double log_tilt(int row, int empty) override;
 
   // θ = (log-density constant, μ, Mᵀ row by row) with Λ = MMᵀ drawn by Bartlett's decomposition.
   int atom_size() const override { return 1 + d() + d() * d(); }
@@ -244,6 +247,14 @@ class GaussianWishartStatistics final : public Statistics {
     touch(slot);
   }
 
+  // Rows whitened at another power.
+  void rescale(int slot, double ratio) {
+    const Record p = record(slot);
+    for (int i = 0; i < d(); ++i) p.mean()[i] *= std::sqrt(ratio);
+    for (int i = 0; i < t(); ++i) p.scatter()[i] *= ratio;
+    if (p.n() > 0.0) refactor(slot);
+  }
+
   double square(const double* z) const {
     double sum = 0.0;
     for (int i = 0; i < d(); ++i) sum += z[i] * z[i];
@@ -264,8 +275,8 @@ class GaussianWishartStatistics final : public Statistics {
     const double q = distance(x, slot);
     const Record p = record(slot);
     const double n = p.n(), r = f_.r();
-    return f_.predictive_constant(static_cast<int>(n)) - 0.5 * p.logdet() -
-           0.5 * (f_.nu() + n + 1.0) * std::log(1.0 + (r + n) / (r + n + 1.0) * q);
+    return f_.predictive_constant(static_cast<int>(n)) - 0.5 * f_.power() * p.logdet() -
+           0.5 * (f_.freedom(n) + f_.power()) * std::log(1.0 + (r + n) / (r + n + 1.0) * q);
   }
 
   void front_predictive(const double* x, int k, double* out) {
@@ -366,7 +377,7 @@ double GaussianWishartStatistics<D>::leave_one_out_from_scatter(int slot, int ro
   double logdet = packed::cholesky(psi.data(), d());
   if (std::isnan(logdet)) logdet = 0.0;  // Ψ_n ⪰ I always, so this is the exact lower limit
   const int m = static_cast<int>(n);
-  return log_marginal(slot) - (f_.marginal_constant(m - 1) - 0.5 * (f_.nu() + n - 1.0) * logdet);
+  return log_marginal(slot) - (f_.marginal_constant(m - 1) - 0.5 * (f_.freedom(n) - f_.power()) * logdet);
 }
 
 template <int D>
@@ -381,8 +392,8 @@ void GaussianWishartStatistics<D>::load_predictive(int slot) {
   for (int i = 0; i < d(); ++i)
     for (int j = 0; j <= i; ++j, lane += kLanes) *lane = (i == j ? 1.0 : 2.0) * *inverse++;
   lane[0] = (r + n) / (r + n + 1.0);
-  lane[kLanes] = 0.5 * (f_.nu() + n + 1.0);
-  lane[2 * kLanes] = f_.predictive_constant(static_cast<int>(n)) - 0.5 * p.logdet();
+  lane[kLanes] = 0.5 * (f_.freedom(n) + f_.power());
+  lane[2 * kLanes] = f_.predictive_constant(static_cast<int>(n)) - 0.5 * f_.power() * p.logdet();
   stale_[slot] &= 2;
 }
 

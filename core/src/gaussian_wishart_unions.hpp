@@ -40,7 +40,7 @@ void GaussianWishartStatistics<D>::merged_one_by_one(int slot, const int* others
         mean[j] = p.mean()[j] + fraction * delta[j];
       }
       simd().scale_matrix(work(), d(), p.scatter(), o.scatter(), delta, na * fraction, mean, r * n / (n + r));
-      out[i] = f_.marginal_constant(static_cast<int>(n)) - 0.5 * (f_.nu() + n) * simd().factor_square(work(), d());
+      out[i] = f_.marginal_constant(static_cast<int>(n)) - 0.5 * f_.freedom(n) * simd().factor_square(work(), d());
     }
   }
 }
@@ -74,7 +74,7 @@ void GaussianWishartStatistics<D>::merged_in_lanes(int slot, const int* others, 
     simd().gw_merged_logdet(panel, 1, d(), f_.r(), a, merge_work_.data(), lane_out);
     for (int l = 0; l < count; ++l) {
       const int n = static_cast<int>(a[0] + record(others[b * kLanes + l]).n());
-      out[b * kLanes + l] = f_.marginal_constant(n) - 0.5 * (f_.nu() + n) * lane_out[l];
+      out[b * kLanes + l] = f_.marginal_constant(n) - 0.5 * f_.freedom(n) * lane_out[l];
     }
   }
 }

@@ -27,7 +27,11 @@ void impute_with_labels(State& state) {
   Statistics& statistics = partition.statistics();
   JoinWeights weights;
   AlignedVector<double> w;
-  for (int row : partition.likelihood().imputed_rows()) {
+  const Likelihood& likelihood = partition.likelihood();
+  std::vector<double> filling;
+  for (int row : likelihood.imputed_rows()) {
+    const int from = partition.label(row);
+    const bool alone = partition.size(from) == 1;
     partition.take_out(row);
     const int k = partition.clusters(), t = partition.group(row), fresh = empty_slot(partition);
     w.assign(padded(k + 1), 0.0);
@@ -36,8 +40,20 @@ void impute_with_labels(State& state) {
     for (int c = 0; c < k; ++c) w[c] += statistics.log_observed(row, c);
     w[k] = state.measure.log_new(t) + statistics.log_observed(row, fresh);
     const double total = simd().softmax(w.data(), k + 1);
-    const int to = draw_index(state.rng, w.data(), k + 1, total);
-    statistics.impute(row, to, state.rng);
+    int to = draw_index(state.rng, w.data(), k + 1, total);
+    const int among = to == k ? fresh : to;
+    if (likelihood.power() == 1.0) {
+      statistics.impute(row, among, state.rng);
+    } else {  // a proposal, drawn from all of the target but the tilt
+      filling.clear();
+      likelihood.save_filling(row, filling);
+      const double before = statistics.log_tilt(row, fresh);
+      statistics.impute(row, among, state.rng);
+      if (std::log(state.rng.uniform()) >= statistics.log_tilt(row, fresh) - before) {
+        likelihood.load_filling(row, filling);
+        to = alone ? k : from;
+      }
+    }
     partition.insert(row, to);
   }
 }
@@ -87,7 +103,9 @@ double impute_for_roots(Forest& forest, int row, Rng& rng) {
     highest = here;
     best = c;
   }
-  return panel.impute(row, best, rng);
+  const double log_density = panel.impute(row, best, rng, true);
+  panel.clear(k);
+  return log_density - panel.log_tilt(row, k);
 }
 
 }  // namespace hedgerow

@@ -119,10 +119,16 @@ class ProductStatistics final : public Statistics {
     for (const auto& part : parts_) total += part->log_observed(row, slot);
     return total;
   }
-  double impute(int row, int slot, Rng& rng) override {
+  double impute(int row, int slot, Rng& rng, bool whole) override {
     double total = 0.0;
-    for (const auto& part : parts_) total += part->impute(row, slot, rng);
+    for (const auto& part : parts_) total += part->impute(row, slot, rng, whole);
     family_.derive(&row, 1);
+    return total;
+  }
+
+  double log_tilt(int row, int empty) override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->log_tilt(row, empty);
     return total;
   }
 
@@ -209,14 +215,13 @@ std::shared_ptr<Likelihood> Product::fork() const {
   return forked ? std::make_shared<Product>(std::move(parts)) : nullptr;
 }
 
-void Product::save_imputed(std::vector<double>& out) const {
-  for (const auto& part : parts_) part->save_imputed(out);
+void Product::save_filling(int row, std::vector<double>& out) const {
+  for (const auto& part : parts_) part->save_filling(row, out);
 }
 
-std::span<const double> Product::load_imputed(std::span<const double> in) const {
-  for (const auto& part : parts_) in = part->load_imputed(in);
-  const std::vector<int> rows = imputed_rows();
-  derive(rows.data(), static_cast<int>(rows.size()));
+std::span<const double> Product::load_filling(int row, std::span<const double> in) const {
+  for (const auto& part : parts_) in = part->load_filling(row, in);
+  derive(&row, 1);
   return in;
 }
 

@@ -242,7 +242,11 @@ SmcResult smc(const Likelihood& shared, const Prior& prior, const std::vector<in
       ++particle.sizes[to];
       if (!plain)
         for (int r = 0; r < R; ++r) particle.log_q[static_cast<std::size_t>(to) * R + r] += measure.lq(t, r);
-      particle.statistics->impute(row, to, rng);
+      if (gaps[row]) {
+        particle.statistics->impute(row, to, rng);
+        particle.statistics->clear(k + 1);
+        log_weight[p] += particle.statistics->log_tilt(row, k + 1);
+      }
       particle.statistics->add(to, row);
       particle.line.push_back(to);
     }

@@ -59,6 +59,39 @@ def test_a_new_row_has_the_density_that_enumeration_gives() -> None:
     np.testing.assert_allclose(post.log_density(new), exact, atol=0.02)
 
 
+FAR = np.array([[-4.2, 1.3], [-3.9, NAN], [NAN, 1.2], [4.0, -1.5]])
+
+
+def at_powers() -> list[Any]:
+    """Everything at the first power and Gibbs at the second; the rest when there is time."""
+    return [
+        pytest.param(kernel, power, marks=[pytest.mark.slow] if power < 0.1 and kernel is not KERNELS[0] else [])
+        for power in (0.3, 0.05)
+        for kernel in KERNELS
+    ]
+
+
+@pytest.mark.parametrize(("kernel", "power"), at_powers(), ids=lambda value: str(value).partition("(")[0])
+def test_kernels_with_gaps_at_a_power_are_exact(kernel: Any, power: float) -> None:
+    """Missing entries are those of the cluster as far as the row counts, and else the base measure's: see the twin."""
+    report = check_kernel(kernel, hr.Mixture(hr.DP(1.0), LIKELIHOOD, power=power), FAR, warmup=30)
+    assert report.passed, report
+
+
+def test_evidence_at_a_power_is_that_of_enumeration() -> None:
+    model = hr.Mixture(hr.DP(1.0), LIKELIHOOD, power=0.3)
+    exact = exact_posterior(model, FAR)
+    assert exact.probabilities.max() < 0.7
+    ratios = [np.exp(hr.smc(model, FAR, particles=20, seed=seed).log_evidence - exact.log_evidence) for seed in range(100)]
+    assert abs(np.mean(ratios) - 1) < 4.5 * np.std(ratios) / np.sqrt(len(ratios))
+
+
+def test_a_row_of_gaps_at_a_power_asks_for_degrees_of_freedom() -> None:
+    thin = hr.GaussianWishart(mean=[0, 0], r=0.3, nu=1.5, psi=0.5)
+    with pytest.raises(hr.ParameterError, match=r"nu must be above 1\.7 where a row is all gaps and the power is 0\.3"):
+        hr.Mixture(hr.DP(1.0), thin, power=0.3).bind(np.array([[0.1, 0.2], [NAN, NAN]]))
+
+
 class FillsIn:
     """Marginal Gibbs on labels and missing entries in plain Python; `scale` and `blind` plant errors in the conditional."""
 

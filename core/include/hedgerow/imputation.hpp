@@ -17,7 +17,7 @@ void impute_with_labels(State& state);
 void impute_given_labels(State& state, const std::vector<int>& labels, int sweeps);
 
 // Fills in a row that is about to go into a forest, given the root that its other entries suit best, or none; returns the log density of
-// the draw.
+// the draw, less the tilt (Statistics::log_tilt).
 double impute_for_roots(Forest& forest, int row, Rng& rng);
 
 }  // namespace hedgerow

@@ -56,9 +56,14 @@ class Statistics {
   virtual void log_marginal_merged(int slot, const int* others, int k, double* out) = 0;  // log p(X_slot ∪ X_other)
 
   // A row with entries that are missing and filled in (Likelihood::imputed_rows), outside the slot: log p(its other entries | X_slot), and
-  // those entries drawn from what they are given the others and the slot; returns the log density of the draw.
+  // those entries drawn from what they are given the others and the slot; returns the log density of the draw. Below power 1 the first is
+  // no density but the integral over those entries, and `whole` draws them as if rows counted whole, which is nearer to the slot.
   virtual double log_observed(int row, int slot) { return log_predictive(row, slot); }
-  virtual double impute(int row, int slot, Rng& rng) { return (void)row, (void)slot, (void)rng, 0.0; }
+  virtual double impute(int row, int slot, Rng& rng, bool whole = false) { return (void)row, (void)slot, (void)rng, (void)whole, 0.0; }
+  // What a row counts beyond that below power ζ = 1: (1 − ζ) log p(the entries as filled in | the others) under the base measure, the slot
+  // being an empty one. They are the cluster's as far as the row counts and the base measure's else; without, rows that lack the same
+  // entries could be together as far out as they please.
+  virtual double log_tilt(int row, int empty) { return (void)row, (void)empty, 0.0; }
 
   // Explicit parameters, for conditional samplers: how many doubles an atom θ takes (0: this family has none), a draw of it
   // given the rows of a slot (an empty slot: from the base measure), and log L(x_row | θ).
@@ -84,8 +89,17 @@ class Likelihood {
   // order; a copy with fillings of its own that shares the rows, nullptr where there are none; and the fillings as plain numbers.
   virtual std::vector<int> imputed_rows() const { return {}; }
   virtual std::shared_ptr<Likelihood> fork() const { return nullptr; }
-  virtual void save_imputed(std::vector<double>& out) const { (void)out; }
-  virtual std::span<const double> load_imputed(std::span<const double> in) const { return in; }  // returns what is left
+  virtual void save_filling(int row, std::vector<double>& out) const { (void)row, (void)out; }
+  virtual std::span<const double> load_filling(int row, std::span<const double> in) const {
+    return (void)row, in;
+  }  // returns what is left
+  void save_imputed(std::vector<double>& out) const {
+    for (int row : imputed_rows()) save_filling(row, out);
+  }
+  std::span<const double> load_imputed(std::span<const double> in) const {
+    for (int row : imputed_rows()) in = load_filling(row, in);
+    return in;
+  }
 
   // True when callbacks into an interpreter make one-thread-at-a-time the only way.
   virtual bool serial() const { return false; }

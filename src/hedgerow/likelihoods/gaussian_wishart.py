@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,7 @@ class GaussianWishart(Likelihood):
     Entries may be missing (NaN), also all of a row or of a column. Chains draw them along with the labels, exactly; the log joint is
     then that of the fillings too. Trees and streams fill each row in once and are trees given that. Predictions draw the
     fillings anew given each draw of the partition; new rows are judged by the entries they have. Shards take no gaps.
+    At a power below 1 missing entries are the cluster's as far as a row counts, and else the base measure's.
 
     >>> model = GaussianWishart(r=0.5).resolve([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
     >>> model
@@ -116,8 +117,6 @@ class GaussianWishart(Likelihood):
     nu: float | None = None
     psi: npt.ArrayLike | None = None
     rule: str | None = None
-
-    allows_power: ClassVar[bool] = False
 
     @classmethod
     def example(cls) -> tuple[GaussianWishart, Any]:
@@ -233,9 +232,13 @@ class GaussianWishart(Likelihood):
 
     def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
         """This likelihood on the rows of X, in compiled form."""
-        require(power == 1.0, OWNER, "power", power, "be 1: full covariances are not raised to a power")
         mean, r, nu, psi = self._values()
-        return _core.GaussianWishart(self.check(X), mean, r, nu, psi)
+        data = self.check(X)
+        least = len(psi) - power
+        if power < 1 and nu <= least:  # whole rows ask for less
+            empty = bool(np.isnan(data).all(axis=1).any())
+            require(not empty, OWNER, "nu", nu, f"be above {least:g} where a row is all gaps and the power is {power:g}")
+        return _core.GaussianWishart(data, mean, r, nu, psi, power)
 
     def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""

@@ -18,8 +18,8 @@ class Product final : public Likelihood {
   void take(const Likelihood& other, const int* to) override;
   std::vector<int> imputed_rows() const override;
   std::shared_ptr<Likelihood> fork() const override;
-  void save_imputed(std::vector<double>& out) const override;
-  std::span<const double> load_imputed(std::span<const double> in) const override;
+  void save_filling(int row, std::vector<double>& out) const override;
+  std::span<const double> load_filling(int row, std::span<const double> in) const override;
   void derive(const int* rows, int n) const;  // log p of these rows alone, from those of the parts
 
  private:
