@@ -269,14 +269,9 @@ void Categorical::append(const std::int32_t* codes, int n) {
 void Categorical::take(const Likelihood& other, const int* to) {
   const auto& o = dynamic_cast<const Categorical&>(other);
   if (o.first_ != first_) throw std::invalid_argument("rows must have the same columns and levels");
-  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
-  cells_.resize(static_cast<std::size_t>(n_) * d_);
-  log_single_.resize(n_);
+  put_rows(o.row(0), o.n_, to, d_, cells_, n_);
   tables_.grow(n_);
-  for (int i = 0; i < o.n_; ++i) {
-    std::copy_n(o.row(i), d_, cells_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
-    derive(to[i]);
-  }
+  for (int i = 0; i < o.n_; ++i) derive(to[i]);
 }
 
 void Categorical::derive(int i) {

@@ -131,13 +131,8 @@ void Custom::append(const double* stats, int n) {
 void Custom::take(const Likelihood& other, const int* to) {
   const auto& o = dynamic_cast<const Custom&>(other);
   if (o.m_ != m_) throw std::invalid_argument("rows must have the same number of statistics");
-  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
-  stats_.resize(static_cast<std::size_t>(n_) * m_);
-  log_single_.resize(n_);
-  for (int i = 0; i < o.n_; ++i) {
-    std::copy_n(o.row(i), m_, stats_.begin() + static_cast<std::ptrdiff_t>(to[i]) * m_);
-    log_single_[to[i]] = o.log_single_[i];
-  }
+  put_rows(o.row(0), o.n_, to, m_, stats_, n_);
+  for (int i = 0; i < o.n_; ++i) log_single_[to[i]] = o.log_single_[i];
 }
 
 std::unique_ptr<Statistics> Custom::statistics(Layout) const { return std::make_unique<CustomStatistics>(*this); }

@@ -335,12 +335,9 @@ void GaussianDiagonal::append(const double* x, int n) {
 void GaussianDiagonal::take(const Likelihood& other, const int* to) {
   const auto& o = dynamic_cast<const GaussianDiagonal&>(other);
   if (o.d_ != d_) throw std::invalid_argument("rows must have the same number of columns");
-  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
-  y_.resize(static_cast<std::size_t>(n_) * d_);
-  log_single_.resize(n_);
+  put_rows(o.row(0), o.n_, to, d_, y_, n_);
   grow_tables();
   for (int i = 0; i < o.n_; ++i) {
-    std::copy_n(o.row(i), d_, y_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
     log_single_[to[i]] = o.log_single_[i];
     for (int j = 0; j < d_; ++j)
       if (std::isnan(o.row(i)[j])) even_ = false;

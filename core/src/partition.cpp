@@ -39,8 +39,7 @@ void Partition::place(int row, int c) {
   statistics_->add(c, row);
 }
 
-void Partition::unplace(int row) {
-  const int c = label_[row];
+void Partition::leave(int c, int row) {
   auto& m = members_[c];
   const int last = m.back();
   m[position_[row]] = last;
@@ -48,6 +47,11 @@ void Partition::unplace(int row) {
   m.pop_back();
   --sizes_[c];
   if (!plain_) add_q(c, row, -1.0);
+}
+
+void Partition::unplace(int row) {
+  const int c = label_[row];
+  leave(c, row);
   if (sizes_[c] > 0 && !statistics_->remove(c, row)) rebuild_cluster(c);
 }
 
@@ -124,15 +128,7 @@ void Partition::take_out(int row) {
 void Partition::split(int c, const std::vector<int>& leaving) {
   const int fresh = k_;
   open(fresh);
-  for (int row : leaving) {
-    auto& m = members_[c];
-    const int last = m.back();
-    m[position_[row]] = last;
-    position_[last] = position_[row];
-    m.pop_back();
-    --sizes_[c];
-    if (!plain_) add_q(c, row, -1.0);
-  }
+  for (int row : leaving) leave(c, row);
   for (int row : leaving) place(row, fresh);
   rebuild_cluster(c);
 }

@@ -242,11 +242,8 @@ void Poisson::append(const double* x, int n) {
 void Poisson::take(const Likelihood& other, const int* to) {
   const auto& o = dynamic_cast<const Poisson&>(other);
   if (o.d_ != d_) throw std::invalid_argument("rows must have the same number of columns");
-  for (int i = 0; i < o.n_; ++i) n_ = std::max(n_, to[i] + 1);
-  x_.resize(static_cast<std::size_t>(n_) * d_);
+  put_rows(o.row(0), o.n_, to, d_, x_, n_);
   log_factorials_.resize(n_);
-  log_single_.resize(n_);
-  for (int i = 0; i < o.n_; ++i) std::copy_n(o.row(i), d_, x_.begin() + static_cast<std::ptrdiff_t>(to[i]) * d_);
   derive(to, o.n_);
 }
 

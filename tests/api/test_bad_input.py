@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import Custom, GaussianDiagonal, GaussianWishart, Likelihood, Multinomial
+from hedgerow.likelihoods import Bernoulli, Categorical, Custom, GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
 
@@ -237,6 +237,26 @@ BAD_PARAMETERS: list[tuple[Any, dict[str, Any], str]] = [
     (Multinomial, {"beta": [0.1, 0.2]}, "beta must be a finite number above 0"),
     (Multinomial, {"columns": 0}, "columns must be a whole number, 1 or more"),
     (Multinomial, {"columns": 2.5}, "columns must be a whole number, 1 or more"),
+    (Bernoulli, {"a": 0.0}, "a must be a finite number above 0"),
+    (Bernoulli, {"b": [1.0, -1.0]}, "b must be above 0 in every column"),
+    (Bernoulli, {"a": [1.0, 1.0], "b": [1.0]}, "b must have 2 entries, as the others have"),
+    (Bernoulli, {"a": "x"}, "a must be a finite number above 0"),
+    (Poisson, {"a": NAN}, "a must be a finite number above 0"),
+    (Poisson, {"b": INF}, "b must be a finite number above 0"),
+    (Poisson, {"a": [1.0, 1.0], "b": [1.0]}, "b must have 2 entries, as the others have"),
+    (Categorical, {"beta": 0}, "beta must be a finite number above 0"),
+    (Categorical, {"beta": "x"}, "beta must be a finite number above 0"),
+    (Categorical, {"beta": []}, "beta must have an entry for every column"),
+    (Categorical, {"beta": [1.0, [0.5, -1]]}, "beta[1][1] must be a finite number above 0"),
+    (Categorical, {"beta": [[1.0, 2.0]], "levels": [["a"]]}, "beta[0] must have 1 weights, one per level"),
+    (Categorical, {"beta": [1.0], "levels": [["a"], ["b"]]}, "beta must have 2 entries, one per column"),
+    (Categorical, {"levels": []}, "levels must be a sequence with the levels of every column"),
+    (Categorical, {"levels": "ab"}, "levels must be a sequence"),
+    (Categorical, {"levels": ["ab"]}, "levels[0] must be a sequence of names or of numbers"),
+    (Categorical, {"levels": [["a", 1]]}, "levels[0] must be all names or all numbers"),
+    (Categorical, {"levels": [[1, NAN]]}, "levels[0] must be all names or all numbers"),
+    (Categorical, {"levels": [["a", "a"]]}, "levels[0] must name no level twice"),
+    (Categorical, {"unseen": "ignore"}, "unseen must be one of warn, missing, refuse"),
 ]
 
 

@@ -65,15 +65,9 @@ def run(capsys, *arguments):
 # demo
 
 
-def test_demo_says_what_it_found_and_where_without_any_extra(tmp_path):
+def test_demo_says_what_it_found_and_where_without_any_extra(command_without, tmp_path):
     target = tmp_path / "d"
-    script = (
-        "import sys\n"
-        "for name in ('rich', 'rich.progress', 'matplotlib', 'pandas', 'polars', 'pyarrow', 'arviz'): sys.modules[name] = None\n"
-        "from hedgerow.cli import main\n"
-        f"sys.exit(main(['demo', '--out', {str(target)!r}]))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    done = command_without(["rich", "rich.progress", "matplotlib", "pandas", "polars", "pyarrow", "arviz"], "demo", "--out", target)
     assert done.returncode == 0, done.stderr
     assert "13 clusters in 1,300 points." in done.stdout
     assert "adjusted Rand index" in done.stdout

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import shutil
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -186,14 +184,9 @@ def test_a_damaged_run_is_refused(place, tmp_path, capsys):
     assert "segmentation.hedge" in err
 
 
-def test_without_the_extra_it_says_what_to_install(place, tmp_path):
-    script = (
-        "import sys\n"
-        "for name in ('av', 'imageio', 'imageio.v3', 'skimage', 'skimage.segmentation'): sys.modules[name] = None\n"
-        "from hedgerow.cli import main\n"
-        f"sys.exit(main(['segment', {str(place / 'clip.mp4')!r}, '--out', {str(tmp_path / 'out')!r}]))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+def test_without_the_extra_it_says_what_to_install(command_without, place, tmp_path):
+    modules = ["av", "imageio", "imageio.v3", "skimage", "skimage.segmentation"]
+    done = command_without(modules, "segment", place / "clip.mp4", "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "pip install 'hedgerow[video]'" in done.stderr
     assert not (tmp_path / "out").exists()

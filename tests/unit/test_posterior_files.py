@@ -21,16 +21,7 @@ from scipy import sparse
 from hedgerow import likelihoods, priors
 from hedgerow.data.container import FormatError, NotStorableError, decode, encode, read_container, write_container
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import (
-    Bernoulli,
-    Categorical,
-    Custom,
-    GaussianDiagonal,
-    GaussianWishart,
-    Multinomial,
-    Poisson,
-    Product,
-)
+from hedgerow.likelihoods import Bernoulli, Categorical, Custom, GaussianDiagonal, GaussianWishart, Multinomial, Poisson, Product
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior import Posterior, load
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Stable

@@ -4,6 +4,7 @@
 // evaluates a row against many clusters, so the dispatch costs nothing measurable.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -106,6 +107,15 @@ class Likelihood {
 
  protected:
   void fill_log_single();
+  // What every `take` begins with: room for `n` rows of `width` entries at the numbers `to`, and the rows copied there.
+  template <class Rows, class Entry>
+  void put_rows(const Entry* from, int n, const int* to, int width, Rows& rows, int& count) {
+    for (int i = 0; i < n; ++i) count = std::max(count, to[i] + 1);
+    rows.resize(static_cast<std::size_t>(count) * width);
+    log_single_.resize(count);
+    for (int i = 0; i < n; ++i)
+      std::copy_n(from + static_cast<std::ptrdiff_t>(i) * width, width, rows.begin() + static_cast<std::ptrdiff_t>(to[i]) * width);
+  }
   mutable std::vector<double> log_single_;  // Statistics::impute changes that of its row
   double power_;
 };

@@ -53,6 +53,7 @@ class Partition {
 
  private:
   void place(int row, int c);
+  void leave(int c, int row);  // the lists of rows and sizes; statistics are the caller's
   void unplace(int row);
   void open(int c);
   void close(int c);  // removes an empty cluster; the last one takes its slot

@@ -23,9 +23,10 @@ from hedgerow.data.tables import (
     FloatArray,
     Names,
     _columns,
-    _refused,
+    any_array,
     entry_place,
     feature_names,
+    frame_columns,
 )
 from hedgerow.errors import require
 
@@ -69,13 +70,9 @@ def read_columns(X: object, owner: str) -> tuple[list[Column], Names]:
     (('red',), array([ 0., nan]))
     """
     require(not sparse.issparse(X), owner, "X", X, DENSE)
-    require(not hasattr(X, "collect"), owner, "X", X, COLLECT)
-    frame = _columns(X)
-    if frame is not None:
-        names = tuple(str(name) for name in frame[0])
-        require(len(names) > 0, owner, "X", X, "have at least one column")
-        require(len(frame[1][0]) > 0, owner, "X", X, "have at least one row")
-        return [_read_series(column, f"X[{name!r}]", owner) for column, name in zip(frame[1], names, strict=True)], names
+    if (frame := frame_columns(X, owner)) is not None:
+        names, series = frame
+        return [_read_series(column, f"X[{name!r}]", owner) for column, name in zip(series, names, strict=True)], names
     array = _as_array(X, owner)
     require(array.ndim == 2, owner, "X", X, RESHAPE)
     require(array.shape[0] > 0, owner, "X", X, "have at least one row")
@@ -134,14 +131,7 @@ def _as_array(X: object, owner: str) -> npt.NDArray[Any]:
         return values
     if isinstance(X, np.ndarray):
         return np.asarray(X)  # np.matrix has columns that are matrices
-    require(not isinstance(X, str | bytes), owner, "X", X, "be a table, not text")
-    try:
-        array = np.asarray(X)
-        if array.dtype.kind not in "fiub" and isinstance(X, list | tuple):
-            array = np.asarray(X, dtype=object)
-    except (ValueError, TypeError):
-        raise _refused(X, owner, EQUAL_ROWS) from None
-    return array
+    return any_array(X, owner, "be a table, not text")
 
 
 def _read_series(series: Any, place: str, owner: str) -> Column:

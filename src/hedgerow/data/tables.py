@@ -17,7 +17,7 @@ from scipy import sparse
 from hedgerow.data.frame import Frame
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["FloatArray", "Names", "all_numbers", "entry_place", "feature_names", "read_matrix"]
+__all__ = ["FloatArray", "Names", "all_numbers", "any_array", "entry_place", "feature_names", "frame_columns", "read_matrix"]
 
 FloatArray = npt.NDArray[np.float64]
 Names = tuple[str, ...] | None
@@ -98,6 +98,17 @@ def read_matrix(X: object, owner: str) -> tuple[FloatArray, Names]:
     return np.ascontiguousarray(values), names
 
 
+def frame_columns(X: Any, owner: str) -> tuple[tuple[str, ...], list[Any]] | None:
+    """Names and columns of a frame that has both columns and rows; None for what is no frame."""
+    require(not hasattr(X, "collect"), owner, "X", X, COLLECT)
+    frame = _columns(X)
+    if frame is None:
+        return None
+    require(len(frame[0]) > 0, owner, "X", X, "have at least one column")
+    require(len(frame[1][0]) > 0, owner, "X", X, "have at least one row")
+    return tuple(str(name) for name in frame[0]), frame[1]
+
+
 def _columns(X: Any) -> tuple[list[object], list[Any]] | None:
     """Names and columns of a frame (pandas by position, as its names may repeat), or None."""
     if isinstance(X, np.ndarray) or sparse.issparse(X) or not hasattr(X, "columns"):
@@ -125,15 +136,19 @@ def _read_array(X: object, owner: str) -> FloatArray:
         values = np.array(_to_float(np.asarray(X.data), "X", owner))
         values[np.ma.getmaskarray(X)] = np.nan
         return values
-    require(not isinstance(X, str | bytes), owner, "X", X, "be a matrix of numbers, not text")
+    return _to_float(any_array(X, owner, "be a matrix of numbers, not text"), "X", owner)
+
+
+def any_array(X: object, owner: str, wanted: str) -> npt.NDArray[Any]:
+    """An array-like as an array. NumPy turns [1.0, "a"] into text; kept as objects, they still tell which entry is to blame."""
+    require(not isinstance(X, str | bytes), owner, "X", X, wanted)
     try:
         array = np.asarray(X)
         if array.dtype.kind not in "fiub" and isinstance(X, list | tuple):
-            # NumPy has turned [1.0, "a"] into text; the objects still tell which entry is to blame.
             array = np.asarray(X, dtype=object)
     except (ValueError, TypeError):
         raise _refused(X, owner, EQUAL_ROWS) from None
-    return _to_float(array, "X", owner)
+    return array
 
 
 def _to_float(array: npt.NDArray[Any], name: str, owner: str) -> FloatArray:

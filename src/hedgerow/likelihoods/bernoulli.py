@@ -21,15 +21,14 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.mixed import refuse_entries
 from hedgerow.data.views import as_dense, as_labels
-from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.draws import log_gamma_draw
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Bernoulli", "BernoulliParameters"]
 
 OWNER = "Bernoulli"
-FIELDS = ("a", "b")
 
 
 class BernoulliParameters(NamedTuple):
@@ -50,7 +49,7 @@ class BernoulliParameters(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bernoulli(Likelihood):
+class Bernoulli(IndependentColumns):
     """Clusters of columns that hold 0 or 1 (False or True), independent of each other.
 
     NaN or None marks an entry that was not observed; it says nothing. Both parameters are a number for all
@@ -82,32 +81,6 @@ class Bernoulli(Likelihood):
         rows = np.array([[1, 0, 1], [1, 1, nan], [0, 0, 0], [0, nan, 1], [0, 1, 0], [1, 0, 1]])
         return cls([0.6, 1.5, 0.4], [0.9, 0.5, 0.4]), rows
 
-    def __post_init__(self) -> None:
-        """Check each hyper-parameter that was given, and that the vectors have one length."""
-        for name in FIELDS:
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, as_vector(OWNER, name, value, 0))
-        d = self.n_columns
-        for name in FIELDS:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                require(len(value) == d, OWNER, name, value, f"have {d} entries, as the others have")
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether both hyper-parameters have their value for every column."""
-        return all(isinstance(getattr(self, name), np.ndarray) for name in FIELDS)
-
-    @property
-    def n_columns(self) -> int | None:
-        """The number of columns, if one of the parameters is a vector."""
-        for name in FIELDS:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                return len(value)
-        return None
-
     def check(self, X: Any) -> FloatArray:
         """X as a float64 matrix of 0, 1 and NaN."""
         data = as_dense(X, OWNER, missing=True, columns=self.n_columns)
@@ -137,7 +110,8 @@ class Bernoulli(Likelihood):
 
     def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.bernoulli_log_marginal(X, *self._values(), power)
+        a, b = self._values()
+        return reference.bernoulli_log_marginal(X, a, b, power)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw probabilities for each cluster from the base measure, then its rows, none missing."""
@@ -160,14 +134,6 @@ class Bernoulli(Likelihood):
         data = self.check(X)
         terms = np.where(data == 1, theta.log_one, theta.log_zero)
         return np.asarray(np.where(np.isnan(data), 0.0, terms).sum(axis=1), dtype=np.float64)
-
-    def _values(self) -> tuple[FloatArray, FloatArray]:
-        """Both hyper-parameters, known and one per column."""
-        self._need(*FIELDS)
-        d = self.n_columns
-        require(d is not None, OWNER, "a", self.a, "be a vector here: call resolve(X) first")
-        assert d is not None
-        return spread_out(self.a, d), spread_out(self.b, d)
 
 
 def _draw(a: FloatArray, b: FloatArray, rng: np.random.Generator) -> BernoulliParameters:

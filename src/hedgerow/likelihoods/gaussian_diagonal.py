@@ -14,9 +14,9 @@ squares S about it,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,8 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import LARGEST, as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.fitting import fit_diagonal
 from hedgerow.likelihoods.moments import column_means
 from hedgerow.reference import likelihoods as reference
@@ -32,7 +33,6 @@ from hedgerow.reference import likelihoods as reference
 __all__ = ["DiagonalParameters", "GaussianDiagonal"]
 
 OWNER = "GaussianDiagonal"
-FIELDS = ("mean", "r", "a", "b")
 
 
 class DiagonalParameters(NamedTuple):
@@ -52,7 +52,7 @@ class DiagonalParameters(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianDiagonal(Likelihood):
+class GaussianDiagonal(IndependentColumns):
     """Gaussian clusters whose columns are independent; NaN marks an entry that was not observed.
 
     Every parameter is a number for all columns or a vector with one entry per column.
@@ -82,39 +82,13 @@ class GaussianDiagonal(Likelihood):
     r: npt.ArrayLike | None = None
     a: npt.ArrayLike | None = None
     b: npt.ArrayLike | None = None
+    limits: ClassVar[Mapping[str, Mapping[str, Any]]] = {"mean": {"low": -np.inf}, "b": {"square": True}}
 
     @classmethod
     def example(cls) -> tuple[GaussianDiagonal, Any]:
         """Points in the plane with gaps."""
         rows = np.array([[-1.2, 0.3], [np.nan, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, np.nan], [1.6, 0.1]])
         return cls(mean=[0, 0], r=0.3, a=1.5, b=0.25), rows
-
-    def __post_init__(self) -> None:
-        """Check each hyper-parameter that was given, and that the vectors have one length."""
-        for name in FIELDS:
-            value = getattr(self, name)
-            if value is not None:
-                low = -np.inf if name == "mean" else 0
-                object.__setattr__(self, name, as_vector(OWNER, name, value, low, square=name == "b"))
-        d = self.n_columns
-        for name in FIELDS:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                require(len(value) == d, OWNER, name, value, f"have {d} entries, as the others have")
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether every hyper-parameter has its value for every column."""
-        return all(isinstance(getattr(self, name), np.ndarray) for name in FIELDS)
-
-    @property
-    def n_columns(self) -> int | None:
-        """The number of columns, if one of the parameters is a vector."""
-        for name in FIELDS:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                return len(value)
-        return None
 
     def check(self, X: Any) -> FloatArray:
         """X as a float64 matrix, NaN where an entry is missing."""
@@ -151,7 +125,8 @@ class GaussianDiagonal(Likelihood):
 
     def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.gaussian_diagonal_log_marginal(X, *self._values(), power)
+        mean, r, a, b = self._values()
+        return reference.gaussian_diagonal_log_marginal(X, mean, r, a, b, power)
 
     def for_columns(self, columns: Sequence[int]) -> GaussianDiagonal:
         """Columns are independent: their own parameters."""
@@ -190,15 +165,6 @@ class GaussianDiagonal(Likelihood):
         data = self.check(X)
         terms = (np.log(theta.precision / (2 * np.pi)) - theta.precision * (data - theta.mean) ** 2) / 2
         return np.asarray(np.where(np.isnan(data), 0.0, terms).sum(axis=1), dtype=np.float64)
-
-    def _values(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """All four hyper-parameters, known and one per column."""
-        self._need(*FIELDS)
-        d = self.n_columns
-        require(d is not None, OWNER, "mean", self.mean, "be a vector here: call resolve(X) first")
-        assert d is not None
-        mean, r, a, b = (spread_out(getattr(self, name), d) for name in FIELDS)
-        return mean, r, a, b
 
 
 def _draw(mean: FloatArray, r: FloatArray, a: FloatArray, b: FloatArray, rng: np.random.Generator) -> DiagonalParameters:

@@ -23,14 +23,14 @@ from hedgerow import _core
 from hedgerow.data.mixed import refuse_entries
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.draws import log_gamma_draw
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Poisson"]
 
 OWNER = "Poisson"
-FIELDS = ("a", "b")
 #: Sums over all rows stay exact in float64.
 LARGEST = 1e12
 #: A simulated count stays below the limit for any rate up to here.
@@ -38,7 +38,7 @@ LARGEST_RATE = LARGEST / 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Poisson(Likelihood):
+class Poisson(IndependentColumns):
     """Clusters of counts: visits, events, molecules; the columns are independent of each other.
 
     NaN or None marks an entry that was not observed; it says nothing. Both parameters are a number for all
@@ -68,32 +68,6 @@ class Poisson(Likelihood):
         """Two columns with gaps."""
         return cls([0.8, 1.6], [0.5, 0.7]), np.array([[0, 2], [1, 0], [0, np.nan], [4, 3], [3, 5], [np.nan, 1]])
 
-    def __post_init__(self) -> None:
-        """Check each hyper-parameter that was given, and that the vectors have one length."""
-        for name in FIELDS:
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, as_vector(OWNER, name, value, 0))
-        d = self.n_columns
-        for name in FIELDS:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                require(len(value) == d, OWNER, name, value, f"have {d} entries, as the others have")
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether both hyper-parameters have their value for every column."""
-        return all(isinstance(getattr(self, name), np.ndarray) for name in FIELDS)
-
-    @property
-    def n_columns(self) -> int | None:
-        """The number of columns, if one of the parameters is a vector."""
-        for name in FIELDS:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                return len(value)
-        return None
-
     def check(self, X: Any) -> FloatArray:
         """X as a float64 matrix of whole numbers from 0 up, NaN where an entry is missing."""
         data = as_dense(X, OWNER, missing=True, columns=self.n_columns)
@@ -120,7 +94,8 @@ class Poisson(Likelihood):
 
     def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
-        return reference.poisson_log_marginal(X, *self._values(), power)
+        a, b = self._values()
+        return reference.poisson_log_marginal(X, a, b, power)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw rates for each cluster from the base measure, then its rows, none missing."""
@@ -145,14 +120,6 @@ class Poisson(Likelihood):
         data = self.check(X)
         terms = data * theta - np.exp(theta) - gammaln(data + 1)
         return np.asarray(np.where(np.isnan(data), 0.0, terms).sum(axis=1), dtype=np.float64)
-
-    def _values(self) -> tuple[FloatArray, FloatArray]:
-        """Both hyper-parameters, known and one per column."""
-        self._need(*FIELDS)
-        d = self.n_columns
-        require(d is not None, OWNER, "a", self.a, "be a vector here: call resolve(X) first")
-        assert d is not None
-        return spread_out(self.a, d), spread_out(self.b, d)
 
 
 def _means(data: FloatArray) -> FloatArray:

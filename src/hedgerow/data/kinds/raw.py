@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.data.frame import Series
 from hedgerow.data.mixed import _as_array, _is_missing
-from hedgerow.data.tables import COLLECT, RESHAPE, FloatArray, Names, _columns
+from hedgerow.data.tables import RESHAPE, FloatArray, Names, frame_columns
 from hedgerow.errors import require
 
 __all__ = ["Raw", "raw_columns"]
@@ -39,14 +39,10 @@ class Raw:
 
 def raw_columns(X: Any, owner: str) -> tuple[list[Raw], Names]:
     """The columns of a frame, array or list of rows, and their names if it has any."""
-    require(not hasattr(X, "collect"), owner, "X", X, COLLECT)
-    frame = _columns(X)
-    if frame is not None:
-        names = tuple(str(name) for name in frame[0])
-        require(len(names) > 0, owner, "X", X, "have at least one column")
-        require(len(frame[1][0]) > 0, owner, "X", X, "have at least one row")
+    if (frame := frame_columns(X, owner)) is not None:
+        names, series = frame
         require(len(set(names)) == len(names), owner, "X", X, "have a different name for every column")
-        return [_series(column) for column in frame[1]], names
+        return [_series(column) for column in series], names
     array = _as_array(X, owner)
     require(array.ndim == 2, owner, "X", X, RESHAPE)
     require(array.shape[0] > 0, owner, "X", X, "have at least one row")
