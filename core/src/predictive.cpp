@@ -77,23 +77,39 @@ void left_out(State& state, double* out) {
   const Likelihood& likelihood = partition.likelihood();
   const int k = partition.clusters(), n = partition.rows();
   AlignedVector<double> density(padded(k + 1)), prior(padded(k + 1));
+  const Measure& measure = state.measure;
+  const bool plain = measure.trivial_q();
   JoinWeights weights;
-  weights.reset(state.measure, partition);
+  Measure::Predictive whole{}, without{};  // with all clusters, and with one less
+  if (plain) {
+    whole = measure.predictive(k);
+    without = measure.predictive(std::max(k - 1, 1));
+  } else {
+    weights.reset(measure, partition);
+  }
   std::vector<char> gaps(n, 0);
   for (int row : likelihood.imputed_rows()) gaps[row] = 1;
   for (int i = 0; i < n; ++i) {
     const int own = partition.label(i), t = partition.group(i);
+    const bool alone = partition.size(own) == 1;  // without it the cluster is not there
     if (gaps[i]) {
       observed_left_out(partition, i, density.data());
     } else {
       partition.statistics().log_predictive_front(i, k, density.data());
-      density[own] = partition.statistics().log_predictive_without(i, own);
+      density[own] = alone ? 0.0 : partition.statistics().log_predictive_without(i, own);
       density[k] = likelihood.log_single()[i];
     }
     std::fill(prior.begin(), prior.end(), 0.0);
-    weights.add_to(t, prior.data());
-    prior[own] = partition.size(own) > 1 ? weights.own(i) : -std::numeric_limits<double>::infinity();
-    prior[k] = state.measure.log_new(t);
+    if (plain) {
+      const Measure::Predictive& p = alone ? without : whole;
+      for (int c = 0; c < k; ++c) prior[c] = std::log(p.join) + std::log(partition.size(c) - (c == own ? 1 : 0) - measure.sigma());
+      prior[k] = std::log(p.fresh);
+    } else {
+      weights.add_to(t, prior.data());
+      prior[own] = weights.own(i);
+      prior[k] = measure.log_new(t);
+    }
+    if (alone) prior[own] = -std::numeric_limits<double>::infinity();
     const double all = log_sum(prior.data(), k + 1);
     for (int c = 0; c <= k; ++c) prior[c] += density[c];
     out[i] = log_sum(prior.data(), k + 1) - all;

@@ -237,3 +237,62 @@ def test_a_strength_that_no_level_has_is_said() -> None:
     assert np.isnan(levels[0].strength)
     with pytest.raises(ParameterError, match="strength must be reached by a level"):
         levels.finest(0.8)
+
+
+def test_the_estimator_looks_for_the_power_and_keeps_what_it_saw() -> None:
+    X, truth = blobs()
+    quick = {"draws": 30, "warmup": 30, "chains": 2, "random_state": 0, "likelihood": hr.GaussianDiagonal()}
+    found = hr.HedgerowClusterer(about=2, **quick).fit(X)
+    assert found.n_clusters_ == 2
+    assert found.model_.power == found.levels_.about(2).power < 1
+    assert hr.summaries.ari(found.labels_, truth // 2) > 0.95
+    agreed = hr.HedgerowClusterer(levels=[1.0, 0.05], **quick).fit(X)
+    assert agreed.model_.power == agreed.levels_.finest().power
+    coarse = hr.HedgerowClusterer(power=0.05, **quick).fit(X)
+    assert coarse.model_.power == 0.05
+    assert coarse.n_clusters_ == 1
+    assert not hasattr(coarse, "levels_")
+    with pytest.raises(ParameterError, match="power must be left out"):
+        hr.HedgerowClusterer(power=0.5, about=2, **quick).fit(X)
+
+
+def test_levels_of_a_frame_with_columns_of_all_kinds() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, truth = blobs(80)
+    frame = pandas.DataFrame({"x": X[:, 0], "y": X[:, 1], "kind": np.array(["a", "b"])[truth // 2]})
+    family = hr.Product({"x": hr.GaussianDiagonal(), "y": hr.GaussianDiagonal(), "kind": hr.Categorical()})
+    found = hr.levels(hr.Mixture(hr.DP(), family), frame, [1.0, 0.3], **QUICK)  # type: ignore[arg-type]
+    assert all(0 <= level.strength <= 1 for level in found)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    from hedgerow.cli import main
+
+    X, _ = blobs()
+    np.savetxt(tmp_path / "blobs.csv", X, delimiter=",", header="x,y", comments="")
+    place = [str(tmp_path / name) for name in ("blobs.csv", "blobs.levels", "flow.png", "levels.csv")]
+    common = ["--likelihood", "GaussianDiagonal()", "--seed", "0", "--quiet"]
+    short = ["--draws", "15", "--warmup", "15", "--splits", "1", "--powers", "1,0.5,0.05"]
+    given = ["levels", place[0], "--out", place[1], "--picture", place[2], "--labels", place[3], *common, *short]
+    assert main(given) == 0
+    told = capsys.readouterr().out
+    assert "The finest level that halves of the rows agree on" in told
+    assert "strength" in told
+    found = hr.load(place[1])
+    assert isinstance(found, hr.Levels)
+    assert found.powers == [0.05, 0.5, 1.0]
+    lines = Path(place[3]).read_text().splitlines()
+    assert lines[0] == "row,power 0.05,power 0.5,power 1"
+    assert len(lines) == 121
+    assert Path(place[2]).stat().st_size > 1000
+    assert main(given) == 0  # again: nothing is left to do
+    assert main(["levels", place[0], "--powers", "x", *common]) == 2
+    out = str(tmp_path / "run")
+    quick = ["--draws", "20", "--warmup", "20", "--chains", "2"]
+    assert main(["fit", place[0], "--out", out, "--about", "2", *common, *quick]) == 0
+    told = capsys.readouterr().out
+    assert "Resolution: 2 clusters asked for; power" in told
+    assert "2 clusters in 120 points." in told
+    assert main(["fit", place[0], "--out", out, "--force", "--power", "0.05", *common, *quick]) == 0
+    assert "1 cluster in 120 points." in capsys.readouterr().out

@@ -10,13 +10,13 @@ from contextlib import suppress
 from importlib.metadata import version
 
 from hedgerow import _core
-from hedgerow.cli import completion, demo, fit, predict, report, resume, segment, stream, summary, tree
+from hedgerow.cli import completion, demo, fit, levels, predict, report, resume, segment, stream, summary, tree
 from hedgerow.cli.output import Interrupted, from_shell, open_streams
 from hedgerow.errors import MissingExtraError, ParameterError
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (demo, fit, resume, summary, report, predict, tree, stream, segment, completion)
+COMMANDS = (demo, fit, levels, resume, summary, report, predict, tree, stream, segment, completion)
 """Modules with `add(subparsers)`, in the order of the help."""
 
 TEXTS = ("title", "columns", "drop", "id", "times", "array", "prior", "likelihood", "kernel")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,11 @@ from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import Notes, RunFolder, read_every
-from hedgerow.errors import need_extra
+from hedgerow.data.files import Dataset
+from hedgerow.errors import ParameterError, need_extra
+from hedgerow.kernels import Kernel
+from hedgerow.mixture import Mixture
+from hedgerow.resolution import levels
 from hedgerow.sampling import Agreement, Checkpoint, sample
 
 __all__ = ["add"]
@@ -20,6 +24,7 @@ __all__ = ["add"]
 EXAMPLES = """examples:
   hedgerow fit flowers.csv
   hedgerow fit flowers.csv --id plant --drop species --out flowers-run --seed 1
+  hedgerow fit flowers.csv --about 5
   hedgerow fit articles/
   hedgerow fit posts.csv --text body --id title
   hedgerow fit words.mtx --words vocabulary.txt --likelihood 'Multinomial(beta=0.1)'
@@ -47,6 +52,12 @@ def add(commands: Any) -> None:
     parser.add_argument("--title", help="title of the report (default: the name of the file)")
     add_data_arguments(parser)
     add_model_arguments(parser)
+    coarse = parser.add_argument_group("resolution")
+    choice = coarse.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--power", type=float, metavar="P", help="raise the density of every row to it, for coarser clusters (default: 1)"
+    )
+    choice.add_argument("--about", type=int, metavar="K", help="look for the power that gives about so many clusters")
     group = parser.add_argument_group("sampling")
     group.add_argument("--draws", type=int, metavar="N", help="kept draws of each chain (default: as many as it takes to agree)")
     group.add_argument("--warmup", type=int, metavar="N", default=500, help="iterations before them at most (default: %(default)s)")
@@ -87,6 +98,7 @@ def run(options: argparse.Namespace) -> None:
             say(f"- {note[:1].upper()}{note[1:]}.")
         model = choose_model(source, options.prior, options.likelihood)
         kernel = read_kernel(options.kernel)
+        model, init = _at_resolution(model, source, kernel, options)
         beside = columns_of(source) if options.with_columns else None
         reading = None if source.reading is None else source.reading.to_json()
         notes = Notes(title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet, reading)
@@ -95,7 +107,7 @@ def run(options: argparse.Namespace) -> None:
                 model,
                 source.X,
                 kernel=kernel,
-                init=options.init,
+                init=init,
                 times=source.times,
                 **{name: getattr(options, name) for name in ("draws", "warmup", "chains", "thin", "seed")},
                 until=until,
@@ -104,3 +116,19 @@ def run(options: argparse.Namespace) -> None:
                 checkpoint=Checkpoint(folder.checkpoint, every=every, replace=True, note=asdict(notes)),
             )
         folder.finish(post, notes)
+
+
+def _at_resolution(model: Mixture, source: Dataset, kernel: Kernel | None, options: argparse.Namespace) -> tuple[Mixture, Any]:
+    """The model at the power asked for, or at the one that gives about so many clusters, and where its chains begin."""
+    if options.power is not None:
+        return replace(model, power=options.power), options.init
+    if options.about is None:
+        return model, options.init
+    if options.about < 1:
+        raise ParameterError(f"--about {options.about}: must be at least 1.")
+    quiet = False if options.quiet else None
+    found = levels(model, source.X, splits=0, kernel=kernel, times=source.times, seed=options.seed, progress=quiet)
+    level = found.about(options.about, progress=quiet)
+    told = f"power {level.power:.3g} gives {level.n_clusters} (hedgerow levels says more)"
+    say(f"Resolution: {options.about} clusters asked for; {told}.")
+    return replace(model, power=level.power), level.labels

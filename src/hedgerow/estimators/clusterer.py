@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +21,8 @@ from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.priors import Prior
+from hedgerow.resolution import Levels
+from hedgerow.resolution import levels as run_levels
 from hedgerow.sampling import Agreement, sample
 from hedgerow.summaries import ari, point_estimate, rhat
 from hedgerow.summaries.distances import Loss, check_loss
@@ -27,6 +31,7 @@ __all__ = ["HedgerowClusterer"]
 
 FAR_APART = 1.1  # R-hat of the log joint from which chains are told to disagree
 PREDICTION_DRAWS = 200
+LEVELS, SPLITS = 8, 3
 
 
 class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,6 +60,13 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         When chains agree well enough, and what may be spent on it.
     chains : int, default 4
         Independent chains, run in parallel.
+    power : float in (0, 1], default 1
+        What the density of every row is raised to: less than 1 for coarser clusters (`Mixture`).
+    about : int, optional
+        Look for the power that gives about so many clusters, by `hedgerow.levels`, and fit at that one.
+    levels : int or sequence of powers, optional
+        Run so many levels, or these, with the strength that halves of the rows give each, and fit at the power of the finest one that
+        they agree on (strength of 0.8 or more), or at the one nearest to `about`.
     random_state : int, RandomState, Generator or None
         A whole number makes fits repeatable to the bit.
     verbose : bool, default False
@@ -73,6 +85,8 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     posterior_ : Posterior
         All draws: `posterior_.summary()`, `.similarity()`, `.credible_ball()`, `.report("report.html")`. After a fit with
         weights its rows are the repeated ones.
+    levels_ : Levels
+        What was sampled to find the power; only with `about` or `levels`.
     model_ : Mixture
         The model with everything that was taken from the data filled in.
     n_features_in_, feature_names_in_
@@ -100,6 +114,9 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         warmup: int | None = None,
         until: Agreement | None = None,
         chains: int = 4,
+        power: float = 1.0,
+        about: int | None = None,
+        levels: int | Sequence[float] | None = None,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -111,6 +128,9 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.warmup = warmup
         self.until = until
         self.chains = chains
+        self.power = power
+        self.about = about
+        self.levels = levels
         self.random_state = random_state
         self.verbose = verbose
 
@@ -141,7 +161,9 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         n = row_count(data)
         rows = read_repeats(sample_weight, n, owner)
         data = take_rows(data, rows)
-        model = model_for(self, data)
+        model, seed = model_for(self, data), read_seed(self.random_state, owner)
+        groups = repeat_times(times, rows, n, owner)
+        model, init = self._at_resolution(model, data, groups, seed)
         length = default_draws(data)
         post = sample(
             model,
@@ -151,8 +173,9 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             until=self._until(length),
             warmup=min(500, length) if self.warmup is None else self.warmup,
             chains=self.chains,
-            seed=read_seed(self.random_state, owner),
-            times=repeat_times(times, rows, n, owner),
+            seed=seed,
+            init=init,
+            times=groups,
             progress=bool(self.verbose),
         )
         found = post.point_estimate(self.loss)
@@ -166,6 +189,30 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self._n_features_out = found.n_clusters + 1
         _warn_if_apart(post, self.loss)
         return self
+
+    def _at_resolution(self, model: Mixture, data: Any, times: Any, seed: int) -> tuple[Mixture, Any]:
+        """The model at the power asked for or looked for, and where its chains begin."""
+        owner = type(self).__name__
+        self.__dict__.pop("levels_", None)
+        if self.about is None and self.levels is None:
+            return replace(model, power=self.power) if self.power != 1 else model, "sequential"
+        require(self.power == 1, owner, "power", self.power, "be left out where about or levels looks for it")
+        require(self.about is None or self.about >= 1, owner, "about", self.about, "be at least 1, or None")
+        number = LEVELS if self.levels is None else self.levels
+        model = model.resolve(data)
+        self.levels_: Levels = run_levels(
+            model,
+            data,
+            None if isinstance(number, int) else number,
+            n_levels=number if isinstance(number, int) else LEVELS,
+            splits=0 if self.levels is None else SPLITS,
+            kernel=self.kernel,
+            times=times,
+            seed=seed,
+            progress=bool(self.verbose),
+        )
+        level = self.levels_.finest() if self.about is None else self.levels_.about(self.about, progress=bool(self.verbose))
+        return replace(model, power=level.power), level.labels
 
     @property
     def outlier_scores_(self) -> npt.NDArray[np.float64]:
