@@ -7,7 +7,7 @@ import sys
 import benchmarks
 
 NAMES = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_") and m.name != "sets")
-SLOW = {"mixed", "samplers", "video", "years"}
+SLOW = {"everyday", "mixed", "samplers", "video", "years"}
 
 
 def main(names: list[str]) -> None:

@@ -3,9 +3,9 @@
 * Resolution. A column whose entries are multiples of a unit (whole numbers, two decimals, steps of 25) stands for intervals, unless the
   unit is a thousandth of its spread or less.
 * Spikes. A value that at least 5 % of the rows share exactly, ten times as many as share others, in a column that is otherwise
-  measured in fifty steps or more, is no measurement but an answer of its own: none, off, the end of the scale.
-* Scale. A column goes on a log or Yeo-Johnson scale only where a mixture of bell curves, fitted to the column alone, then gains at
-  least 0.1 nats a row, the Jacobian counted.
+  measured in two hundred steps or more, is no measurement but an answer of its own: none, off, the end of the scale.
+* Scale. A column of twenty values or more goes on a log or Yeo-Johnson scale only where a mixture of bell curves, fitted to the
+  column alone, then gains at least 0.1 nats a row, the Jacobian counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hedgerow.likelihoods.preparation import MOST_UNITS, NEAR, Preparation, off_
 __all__ = ["follows_from_others", "preparation_of", "told"]
 
 FINEST = 1e-3  # of a column's spread: a unit below it is too fine to matter
-SPIKE_SHARE, SPIKE_TIMES, SPIKE_STEPS, LEAST_DIFFERENT = 0.05, 10, 50, 20
+SPIKE_SHARE, SPIKE_TIMES, SPIKE_STEPS, LEAST_DIFFERENT = 0.05, 10, 200, 20
 MOST_SPIKES = 8
 LEAST_GAIN, LEAST_SKEW = 0.1, 0.5
 LEAST_ROWS, MOST_ROWS = 20, 500
@@ -106,7 +106,7 @@ def _spikes(seen: FloatArray) -> tuple[float, ...]:
 
 def _rescaled(seen: FloatArray, column: Preparation) -> Preparation:
     """The same with the scale on which the column is best described, where that gains enough."""
-    if len(seen) < LEAST_ROWS or abs(_skew(seen)) < LEAST_SKEW:
+    if len(np.unique(seen)) < LEAST_DIFFERENT or abs(_skew(seen)) < LEAST_SKEW:
         return column
     if len(seen) > MOST_ROWS:
         seen = seen[np.sort(np.random.default_rng(0).choice(len(seen), MOST_ROWS, replace=False))]

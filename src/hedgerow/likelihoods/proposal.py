@@ -41,6 +41,7 @@ CHOICES = {"category": "Categorical", "boolean": "Bernoulli", "count": "Poisson"
 MEASURED = ("number", "time", "cycle")
 #: A full covariance is proposed with this many rows for each column.
 ROWS_PER_COLUMN = 5
+MOST_LACKING = 0.4  # of all entries may be gaps or spikes for that
 MOST_ROWS = 20_000  # that are looked at to find out how measurements are best described
 #: This many columns of counts, most of them 0, look like the words of documents.
 LEAST_WORDS = 30
@@ -260,7 +261,11 @@ def _measurements(values: Mapping[str | int, FloatArray]) -> _Measured:
     family, suffix = "GaussianWishart", "; correlated within a cluster" if d > 1 else ""
     if d > 1 and n < ROWS_PER_COLUMN * d:
         family, suffix = "GaussianDiagonal", f"; columns apart, since {n} rows are few to correlate {d} columns"
-    return _Measured(family, suffix, {name: preparation_of(column) for name, column in kept.items()}, gone)
+    prepared = {name: preparation_of(column) for name, column in kept.items()}
+    lacking = np.mean([np.isnan(one.forward(kept[name])).mean() for name, one in prepared.items()])
+    if family == "GaussianWishart" and d > 1 and lacking > MOST_LACKING:
+        family, suffix = "GaussianDiagonal", f"; columns apart, since {lacking:.0%} of their entries are no measurements"
+    return _Measured(family, suffix, prepared, gone)
 
 
 _FAMILIES: dict[str, type[Any]] = {
