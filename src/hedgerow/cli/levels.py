@@ -54,8 +54,8 @@ def add(commands: Any) -> None:
         "--levels", type=int, metavar="N", default=8, help="at most so many where powers are left out (default: %(default)s)"
     )
     group.add_argument("--about", type=int, metavar="K", help="look for a level with about so many clusters")
-    group.add_argument("--draws", type=int, metavar="N", default=100, help="kept draws of each chain (default: %(default)s)")
-    group.add_argument("--warmup", type=int, metavar="N", default=50, help="iterations before them (default: %(default)s)")
+    group.add_argument("--draws", type=int, metavar="N", default=80, help="kept draws of each chain (default: %(default)s)")
+    group.add_argument("--warmup", type=int, metavar="N", default=40, help="iterations before them (default: %(default)s)")
     group.add_argument("--chains", type=int, metavar="N", default=2, help="independent chains (default: %(default)s)")
     group.add_argument("--splits", type=int, metavar="N", default=3, help="ways of halving the rows, 0 for none (default: %(default)s)")
     group.add_argument("--seed", type=int, metavar="N", help="decides every draw (default: a new one, kept in the file)")

@@ -242,8 +242,8 @@ def levels(
     powers: Sequence[float] | None = None,
     *,
     n_levels: int = 8,
-    draws: int = 100,
-    warmup: int = 50,
+    draws: int = 80,
+    warmup: int = 40,
     chains: int = 2,
     splits: int = 3,
     max_rows: int = 20_000,
@@ -270,7 +270,7 @@ def levels(
     n_levels : int
         At the most, where powers are left out.
     draws, warmup, chains : int
-        Of each level; the first has twice the warm-up.
+        Of each level; the first has twice the warm-up, halves of the rows have half of it.
     splits : int
         Ways of halving the rows to measure strength; 0 for none.
     max_rows : int
