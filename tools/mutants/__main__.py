@@ -24,6 +24,7 @@ from .mutant import Mutant, StaleError, read_mutants
 
 HOME = ROOT / "build" / "mutants"
 VERDICTS = HOME / "verdicts.json"
+GOLDEN = "tests/golden"  # every draw bit by bit: notices what changes draws, right or wrong, and is asked after the tests that know why
 REST = "-m 'not slow' -n 2 tests"
 ALL = read_mutants()
 
@@ -34,7 +35,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only these, even if they have a verdict")
     parser.add_argument("--jobs", type=int, default=1, help="copies of the code to work in at the same time")
     parser.add_argument("--check", action="store_true", help="only see that every snippet stands exactly once")
-    parser.add_argument("--first", action="store_true", help="only the tests named with each error, not the whole suite after them")
+    parser.add_argument("--first", action="store_true", help="only the tests named with each error and the golden draws, not the whole suite after them")
     options = parser.parse_args()
     unknown = set(options.names) - {m.name for m in ALL}
     if unknown or len({m.name for m in ALL}) < len(ALL):
@@ -100,7 +101,7 @@ def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[s
     try:
         if mutant.compiled and not copy.build()[0]:
             return verdict | {"verdict": "refused", "by": "the compiler"}
-        for chosen in tests if first else [*tests, REST]:
+        for chosen in [*tests, GOLDEN] if first else [*tests, GOLDEN, REST]:
             passed, out = copy.passes(chosen)
             if not passed:
                 failed = [line for line in out.splitlines() if line.startswith(("FAILED", "FAIL ", "ERROR"))]
