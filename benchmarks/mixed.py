@@ -69,7 +69,7 @@ def online(rows: Toy, seed: int, *, repeats: int = 5) -> Record:
         stream.add(rows.X[here], rows.times[here])
         trace.append((time.process_time() - clock, stream.log_joint))
     spent = time.process_time() - clock
-    values = {name: np.asarray(stream.values[name]) for name in ("u", "alpha", "sigma", "tau")}
+    values = {name: np.asarray(stream.values[name]) for name in ("log_u", "alpha", "sigma", "tau")}
     state = {"labels": canonical(stream.labels)} | values
     return _record(rows, model, stream.labels, trace[-1][1], spent, trace, [state])
 
@@ -89,7 +89,7 @@ def chain(rows: Toy, seed: int, kernel: hr.Kernel, *, iterations: int = 3000, wa
         else:
             block = mover.run(count)
             values, labels = block.log_joint, block.labels
-            kept.append({name: np.array(getattr(block, name)[-1]) for name in ("labels", "u", "alpha", "sigma", "tau")})
+            kept.append({name: np.array(getattr(block, name)[-1]) for name in ("labels", "log_u", "alpha", "sigma", "tau")})
         done += count
         trace.append((time.process_time() - clock, float(values.max())))
         if values.max() > best:
@@ -171,7 +171,7 @@ def groups(count: int = 300, rows: int = 200) -> None:
 
 
 def _state(forest: hr.Forest) -> dict[str, Any]:
-    return {"labels": forest.labels} | {name: np.asarray(forest.values[name]) for name in ("u", "alpha", "sigma", "tau")}
+    return {"labels": forest.labels} | {name: np.asarray(forest.values[name]) for name in ("log_u", "alpha", "sigma", "tau")}
 
 
 def _record(

@@ -11,7 +11,6 @@
 #include "hedgerow/likelihood.hpp"
 
 namespace hedgerow {
-class Measure;
 struct ForestArrays;
 }  // namespace hedgerow
 
@@ -59,7 +58,6 @@ inline PyType_Slot holder_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(+[
                                       })},
                                      {0, nullptr}};
 
-nb::dict measure_dict(const Measure& m);
 nb::dict forest_dict(const ForestArrays& f);
 void bind_likelihoods(nb::module_& m);
 void bind_chain(nb::module_& m);

@@ -22,6 +22,7 @@
 #include "hedgerow/predictive.hpp"
 #include "hedgerow/smc.hpp"
 #include "interrupts.hpp"
+#include "measures.hpp"
 
 namespace hedgerow::bindings {
 
@@ -110,18 +111,13 @@ class PyChain {
   nb::dict run(int iterations, int thin) {
     const std::size_t it = static_cast<std::size_t>(iterations), n = static_cast<std::size_t>(chain_->state.partition.rows());
     const Measure& measure = chain_->state.measure;
-    const std::size_t T = measure.groups(), R = measure.bases();
     std::int32_t *labels, *clusters;
-    double *log_joint, *u, *alpha, *sigma, *tau, *theta, *stats;
+    double *log_joint, *stats;
     const std::vector<std::string> names = chain_->kernel().stat_names();
     auto labels_out = make_array<std::int32_t>({it, n}, &labels);
     auto clusters_out = make_array<std::int32_t>({it}, &clusters);
     auto log_joint_out = make_array<double>({it}, &log_joint);
-    auto u_out = make_array<double>({it, T}, &u);
-    auto alpha_out = make_array<double>({it, R}, &alpha);
-    auto sigma_out = make_array<double>({it}, &sigma);
-    auto tau_out = make_array<double>({it}, &tau);
-    auto theta_out = make_array<double>({it}, &theta);
+    MeasureTraces traces(it, measure.state());
     auto stats_out = make_array<double>({it, names.size()}, &stats);
     {
       nb::gil_scoped_release release;
@@ -135,22 +131,14 @@ class PyChain {
         canonical_labels(chain_->state.partition.labels(), labels + i * n);
         clusters[i] = chain_->state.partition.clusters();
         log_joint[i] = chain_->log_joint();
-        for (std::size_t t = 0; t < T; ++t) u[i * T + t] = std::exp(measure.log_u(static_cast<int>(t)));
-        for (std::size_t r = 0; r < R; ++r) alpha[i * R + r] = measure.alpha(static_cast<int>(r));
-        sigma[i] = measure.sigma();
-        tau[i] = measure.tau();
-        theta[i] = measure.theta();
+        traces.put(i, measure.state());
       }
     }
     nb::dict out;
     out["labels"] = labels_out;
     out["n_clusters"] = clusters_out;
     out["log_joint"] = log_joint_out;
-    out["u"] = u_out;
-    out["alpha"] = alpha_out;
-    out["sigma"] = sigma_out;
-    out["tau"] = tau_out;
-    out["theta"] = theta_out;
+    traces.into(out);
     out["stats"] = stats_out;
     return out;
   }
@@ -173,45 +161,36 @@ class PyChain {
   }
 
   nb::dict state() const {
-    const Measure& m = chain_->state.measure;
-    Values log_u(m.groups()), alpha(m.bases());
-    for (int t = 0; t < m.groups(); ++t) log_u[t] = m.log_u(t);
-    for (int r = 0; r < m.bases(); ++r) alpha[r] = m.alpha(r);
     nb::dict out;
     out["labels"] = to_array(std::vector<std::int32_t>(chain_->state.partition.labels()));
-    out["log_u"] = to_array(log_u);
-    out["alpha"] = to_array(alpha);
-    out["sigma"] = m.sigma();
-    out["tau"] = m.tau();
-    out["theta"] = m.theta();
+    out["measure"] = measure_dict(chain_->state.measure.state());
     out["rng"] = to_array(std::vector<std::uint64_t>(chain_->state.rng.state().begin(), chain_->state.rng.state().end()));
     out["warming"] = chain_->warming();
     Carried carried;
     chain_->save(carried);
+    out["kernel_counters"] = to_array(carried.counters);
     out["kernel_whole"] = to_array(carried.whole);
     out["kernel_real"] = to_array(carried.real);
     return out;
   }
 
-  void set_state(In<std::int32_t, 1> labels, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
-                 std::optional<In<std::uint64_t, 1>> rng, std::optional<In<std::int32_t, 1>> kernel_whole,
-                 std::optional<In<double, 1>> kernel_real, std::optional<bool> warming) {
+  void set_state(In<std::int32_t, 1> labels, const nb::dict& measure, std::optional<In<std::uint64_t, 1>> rng,
+                 std::optional<In<std::int32_t, 1>> kernel_whole, std::optional<In<double, 1>> kernel_real,
+                 std::optional<In<std::int32_t, 1>> kernel_counters, std::optional<bool> warming) {
     Measure& m = chain_->state.measure;
     std::vector<int> start = to_vector(labels);
     check_labels(start, chain_->likelihood().rows());
-    if (static_cast<int>(log_u.shape(0)) != m.groups() || static_cast<int>(alpha.shape(0)) != m.bases())
-      throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
-    if (!m.possible(log_u.data(), alpha.data(), sigma, tau, theta))
-      throw std::invalid_argument("hyper-parameters must lie in their ranges");
+    MeasureState values = measure_of(measure, m);
     if (rng && (rng->shape(0) != 4 || !((*rng)(0) | (*rng)(1) | (*rng)(2) | (*rng)(3))))
       throw std::invalid_argument("rng must have four words, not all 0");
-    m.set(log_u.data(), alpha.data(), sigma, tau, theta);
+    m.set(std::move(values));
     chain_->state.partition.assign(start);
     if (rng) {
       chain_->state.rng.set_state({(*rng)(0), (*rng)(1), (*rng)(2), (*rng)(3)});
     }
     if (!kernel_whole || !kernel_real) return;
     Carried carried;
+    if (kernel_counters) carried.counters = to_vector(*kernel_counters);
     carried.whole.assign(kernel_whole->data(), kernel_whole->data() + kernel_whole->size());
     carried.real.assign(kernel_real->data(), kernel_real->data() + kernel_real->size());
     chain_->load(carried, warming.value_or(true), !warming.has_value());
@@ -233,9 +212,8 @@ struct OneDraw {
   std::unique_ptr<State> state;
 };
 
-static OneDraw draw_of(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior, In<double, 1> log_u,
-                       In<double, 1> alpha, double sigma, double tau, double theta, std::optional<In<std::int32_t, 1>> groups,
-                       std::uint64_t seed) {
+static OneDraw draw_of(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior, const nb::dict& values,
+                       std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed) {
   std::vector<int> start = to_vector(labels);
   if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows())
     throw std::invalid_argument("labels must have n_old entries");
@@ -245,9 +223,7 @@ static OneDraw draw_of(const Likelihood& likelihood, int n_old, In<std::int32_t,
   if (old_groups.empty()) sizes[0] = n_old;
   for (int t : old_groups) ++sizes[t];
   Measure measure(prior, sizes);
-  if (static_cast<int>(log_u.shape(0)) != measure.groups() || static_cast<int>(alpha.shape(0)) != measure.bases())
-    throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
-  measure.set(log_u.data(), alpha.data(), sigma, tau, theta);
+  measure.set(measure_of(values, measure));
   OneDraw draw{likelihood.fork(), nullptr};
   draw.state = std::make_unique<State>(draw.own ? *draw.own : likelihood, prior, std::move(old_groups), Rng(seed));
   draw.state->measure = measure;
@@ -257,11 +233,10 @@ static OneDraw draw_of(const Likelihood& likelihood, int n_old, In<std::int32_t,
 }
 
 static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
-                                      In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta,
-                                      std::optional<In<std::int32_t, 1>> groups, std::optional<In<std::int32_t, 1>> new_groups,
-                                      std::uint64_t seed) {
+                                      const nb::dict& values, std::optional<In<std::int32_t, 1>> groups,
+                                      std::optional<In<std::int32_t, 1>> new_groups, std::uint64_t seed) {
   if (new_groups.has_value() != groups.has_value()) throw std::invalid_argument("old and new rows must both have groups, or neither");
-  const OneDraw draw = draw_of(likelihood, n_old, labels, prior, log_u, alpha, sigma, tau, theta, groups, seed);
+  const OneDraw draw = draw_of(likelihood, n_old, labels, prior, values, groups, seed);
   std::vector<int> fresh_groups = new_groups ? check_groups(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
   double* out;
   auto result = make_array<double>(
@@ -271,10 +246,9 @@ static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, I
   return result;
 }
 
-static Out<double> left_out_density(const Likelihood& likelihood, In<std::int32_t, 1> labels, const Prior& prior, In<double, 1> log_u,
-                                    In<double, 1> alpha, double sigma, double tau, double theta,
-                                    std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed) {
-  const OneDraw draw = draw_of(likelihood, likelihood.rows(), labels, prior, log_u, alpha, sigma, tau, theta, groups, seed);
+static Out<double> left_out_density(const Likelihood& likelihood, In<std::int32_t, 1> labels, const Prior& prior,
+                                    const nb::dict& values, std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed) {
+  const OneDraw draw = draw_of(likelihood, likelihood.rows(), labels, prior, values, groups, seed);
   double* out;
   auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows())}, &out);
   nb::gil_scoped_release release;
@@ -367,19 +341,12 @@ void bind_chain(nb::module_& m) {
             make_array<std::int32_t>({static_cast<std::size_t>(particles), static_cast<std::size_t>(likelihood.rows())}, &labels);
         std::copy(result.labels.begin(), result.labels.end(), labels);
         const std::size_t P = static_cast<std::size_t>(particles);
-        double *u, *alpha;
-        auto u_out = make_array<double>({P, static_cast<std::size_t>(prior.groups)}, &u);
-        auto alpha_out = make_array<double>({P, static_cast<std::size_t>(prior.bases)}, &alpha);
-        for (std::size_t i = 0; i < result.log_u.size(); ++i) u[i] = std::exp(result.log_u[i]);
-        std::copy(result.alpha.begin(), result.alpha.end(), alpha);
+        MeasureTraces traces(P, result.measures[0]);
+        for (std::size_t p = 0; p < P; ++p) traces.put(p, result.measures[p]);
+        traces.into(out);
         out["log_evidence"] = result.log_evidence;
         out["log_weights"] = to_array(result.log_weights);
         out["labels"] = labels_out;
-        out["u"] = u_out;
-        out["alpha"] = alpha_out;
-        out["sigma"] = to_array(result.sigma);
-        out["tau"] = to_array(result.tau);
-        out["theta"] = to_array(result.theta);
         out["log_joint"] = to_array(result.log_joint);
         out["first_ancestors"] = to_array(std::vector<std::int32_t>(result.first_ancestors));
         out["effective"] = to_array(result.effective);
@@ -432,8 +399,8 @@ void bind_chain(nb::module_& m) {
       .def_prop_ro("warming", [](PyChain& c) { return c.chain().warming(); })
       .def("start_sequentially", &PyChain::start_sequentially)
       .def("state", &PyChain::state)
-      .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"),
-           nb::arg("theta"), nb::arg("rng") = nb::none(), nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none(),
+      .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("measure"), nb::arg("rng") = nb::none(),
+           nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none(), nb::arg("kernel_counters") = nb::none(),
            nb::arg("warming") = nb::none())
       .def("log_joint", &PyChain::log_joint)
       .def_prop_ro("n_clusters", &PyChain::clusters)
@@ -444,12 +411,10 @@ void bind_chain(nb::module_& m) {
           "update_hyper", [](PyChain& c) { return c.chain().update_hyper; }, [](PyChain& c, bool v) { c.chain().update_hyper = v; });
 
   m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"),
-        nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(),
-        nb::arg("new_groups") = nb::none(), nb::arg("seed") = 0,
+        nb::arg("measure"), nb::arg("groups") = nb::none(), nb::arg("new_groups") = nb::none(), nb::arg("seed") = 0,
         "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
-  m.def("left_out", &left_out_density, nb::arg("likelihood"), nb::arg("labels"), nb::arg("prior"), nb::arg("log_u"), nb::arg("alpha"),
-        nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("groups") = nb::none(), nb::arg("seed") = 0,
-        "Log density of every row given the others and their partition, (n).");
+  m.def("left_out", &left_out_density, nb::arg("likelihood"), nb::arg("labels"), nb::arg("prior"), nb::arg("measure"),
+        nb::arg("groups") = nb::none(), nb::arg("seed") = 0, "Log density of every row given the others and their partition, (n).");
 }
 
 }  // namespace hedgerow::bindings

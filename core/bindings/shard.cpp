@@ -7,6 +7,7 @@
 #include "arrays.hpp"
 #include "hedgerow/builder.hpp"
 #include "hedgerow/shard.hpp"
+#include "measures.hpp"
 
 namespace hedgerow::bindings {
 namespace {
@@ -219,14 +220,8 @@ void bind_measure(nb::module_& m) {
             first_guess(self, rng, self.group_sizes()[0], {0.0}, 0);
           },
           nb::arg("seed"), "A first u, before there are clusters.")
-      .def("state", [](const Measure& self) { return measure_dict(self); })
-      .def(
-          "set_state",
-          [](Measure& self, double log_u, double alpha, double sigma, double tau, double theta) {
-            check(std::isfinite(log_u) && alpha > 0.0 && sigma >= 0.0 && sigma < 1.0 && tau >= 0.0, "values out of range");
-            self.set(&log_u, &alpha, sigma, tau, theta);
-          },
-          nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"));
+      .def("state", [](const Measure& self) { return measure_dict(self.state()); })
+      .def("set_state", [](Measure& self, const nb::dict& measure) { self.set(measure_of(measure, self)); }, nb::arg("measure"));
 }
 
 Proposals proposals_of(In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<std::int32_t, 1> act, In<std::int32_t, 1> even,

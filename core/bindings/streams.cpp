@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "hedgerow/stream.hpp"
+#include "measures.hpp"
 
 namespace hedgerow::bindings {
 namespace {
@@ -41,7 +42,6 @@ void each_array(State& s, const Ints& ints, const Longs& longs, const Doubles& d
   ints("event_other", s.event_other), ints("event_size", s.event_size);
   longs("event_at", s.event_at), longs("packed_start", s.packed_start);
   doubles("log_like", s.log_like), doubles("slack", s.slack), doubles("log_q", s.log_q), doubles("packed", s.packed);
-  doubles("log_u", s.log_u), doubles("alpha", s.alpha);
 }
 
 nb::dict state_dict(Stream& stream) {
@@ -50,7 +50,7 @@ nb::dict state_dict(Stream& stream) {
   auto keep = [&](const char* name, const auto& v) { out[name] = to_array(v); };
   each_array(s, keep, keep, keep);
   if (!s.imputed.empty()) out["imputed"] = to_array(s.imputed);
-  out["hyper"] = to_array(std::vector<double>{s.sigma, s.tau, s.theta});
+  out["measure"] = measure_dict(s.measure);
   out["rng"] = to_array(std::vector<std::uint64_t>(s.rng.begin(), s.rng.end()));
   out["counters"] = to_array(std::vector<std::int64_t>{s.seen, s.next_id, s.swept_at, s.cursor});
   return out;
@@ -63,20 +63,18 @@ std::vector<T> array_of(const nb::dict& d, const char* name) {
   return std::vector<T>(a.data(), a.data() + a.shape(0));
 }
 
-StreamState state_of(const nb::dict& d) {
+StreamState state_of(const nb::dict& d, const Prior& prior) {
   StreamState s;
+  if (!d.contains("measure")) throw std::invalid_argument("the state lacks measure");
+  s.measure = measure_of(nb::cast<nb::dict>(d["measure"]), Measure(prior, std::vector<int>(prior.groups, 0)));
   each_array(
       s, [&](const char* name, auto& v) { v = array_of<std::int32_t>(d, name); },
       [&](const char* name, auto& v) { v = array_of<std::int64_t>(d, name); },
       [&](const char* name, auto& v) { v = array_of<double>(d, name); });
   if (d.contains("imputed")) s.imputed = array_of<double>(d, "imputed");
-  const auto hyper = array_of<double>(d, "hyper");
   const auto rng = array_of<std::uint64_t>(d, "rng");
   const auto counters = array_of<std::int64_t>(d, "counters");
-  if (hyper.size() != 3 || rng.size() != 4 || counters.size() != 4) throw std::invalid_argument("the state's parts have other shapes");
-  s.sigma = hyper[0];
-  s.tau = hyper[1];
-  s.theta = hyper[2];
+  if (rng.size() != 4 || counters.size() != 4) throw std::invalid_argument("the state's parts have other shapes");
   std::copy(rng.begin(), rng.end(), s.rng.begin());
   s.seen = counters[0];
   s.next_id = static_cast<std::int32_t>(counters[1]);
@@ -103,7 +101,7 @@ void bind_streams(nb::module_& m) {
           "from_state",
           [](std::shared_ptr<Likelihood> likelihood, const Prior& prior, int max_nodes, bool revise, bool remember, int repeats,
              const nb::dict& state) {
-            return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember, repeats), state_of(state));
+            return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember, repeats), state_of(state, prior));
           },
           nb::arg("likelihood"), nb::arg("prior"), nb::arg("max_nodes"), nb::arg("revise"), nb::arg("remember"), nb::arg("repeats"),
           nb::arg("state"), nb::rv_policy::take_ownership)
@@ -175,7 +173,7 @@ void bind_streams(nb::module_& m) {
              out["points"] = to_array(points);
              return out;
            })
-      .def("measure", [](Stream& s) { return measure_dict(s.measure()); })
+      .def("measure", [](Stream& s) { return measure_dict(s.measure().state()); })
       .def("log_joint", [](Stream& s) { return s.forest().log_joint(); })
       .def("log_front", [](Stream& s) { return s.measure().log_front(); })
       .def("mean_depth", [](Stream& s) { return s.forest().mean_depth(); })

@@ -13,6 +13,7 @@
 #include "hedgerow/builder.hpp"
 #include "hedgerow/guide.hpp"
 #include "interrupts.hpp"
+#include "measures.hpp"
 
 namespace hedgerow::bindings {
 
@@ -38,25 +39,6 @@ static nb::dict induced(const Guide& guide, In<std::int32_t, 1> rows) {
   out["order"] = to_array(t.order);
   out["root"] = t.root;
   return out;
-}
-
-nb::dict measure_dict(const Measure& m) {
-  std::vector<double> log_u(m.groups()), alpha(m.bases());
-  for (int t = 0; t < m.groups(); ++t) log_u[t] = m.log_u(t);
-  for (int r = 0; r < m.bases(); ++r) alpha[r] = m.alpha(r);
-  nb::dict out;
-  out["log_u"] = to_array(log_u);
-  out["alpha"] = to_array(alpha);
-  out["sigma"] = m.sigma();
-  out["tau"] = m.tau();
-  out["theta"] = m.theta();
-  return out;
-}
-
-static void set_measure(Measure& m, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta) {
-  if (static_cast<int>(log_u.shape(0)) != m.groups() || static_cast<int>(alpha.shape(0)) != m.bases())
-    throw std::invalid_argument("log_u and alpha must have one entry per group and per basis measure");
-  m.set(log_u.data(), alpha.data(), sigma, tau, theta);
 }
 
 nb::dict forest_dict(const ForestArrays& f) {
@@ -164,14 +146,14 @@ static void bind_builder(nb::module_& m) {
       .def("go_back", &TreeBuilder::go_back, "Back to what was kept last.")
       .def("log_joint", &TreeBuilder::log_joint)
       .def("log_front", &TreeBuilder::log_front)
-      .def("state", [](TreeBuilder& b) { return measure_dict(b.measure()); })
+      .def("state", [](TreeBuilder& b) { return measure_dict(b.measure().state()); })
       .def(
           "set_state",
-          [](TreeBuilder& b, In<double, 1> log_u, In<double, 1> alpha, double sigma, double tau, double theta) {
-            set_measure(b.measure(), log_u, alpha, sigma, tau, theta);
+          [](TreeBuilder& b, const nb::dict& measure) {
+            b.measure().set(measure_of(measure, b.measure()));
             b.forest().refresh(true);
           },
-          nb::arg("log_u"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"))
+          nb::arg("measure"))
       .def(
           "arrays",
           [](TreeBuilder& b) {

@@ -26,6 +26,12 @@ void Likelihood::fill_log_single() {
   }
 }
 
+int CarriedReader::counter() {
+  if (from_.counters.empty()) return whole();
+  if (counter_ == from_.counters.size()) throw std::invalid_argument("a kernel's memory ends early");
+  return from_.counters[counter_++];
+}
+
 std::vector<int> CarriedReader::wholes(std::size_t count) {
   if (count > from_.whole.size() - whole_) throw std::invalid_argument("a kernel's memory ends early");
   const auto begin = from_.whole.begin() + static_cast<std::ptrdiff_t>(whole_);

@@ -14,17 +14,13 @@ Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
       T_(prior.groups),
       R_(prior.bases),
       trivial_q_(prior.q.empty()),
-      log_xi_(T_, 0.0),
-      alpha_(R_, prior.alpha),
-      sigma_(prior.sigma),
-      tau_(prior.tau),
-      theta_(prior.theta) {
+      now_{std::vector<double>(T_, 0.0), std::vector<double>(R_, prior.alpha), prior.sigma, prior.tau, prior.theta} {
   log_q_.assign(static_cast<std::size_t>(T_) * R_, 0.0);
   // A zero would make −∞ − (−∞) when a row leaves; this floor is e^(−10⁶), zero in every sum.
   for (std::size_t i = 0; i < prior.q.size(); ++i) log_q_[i] = std::max(std::log(prior.q[i]), kNoMixing);
   if (prior_.kind == PriorKind::py) {
-    tau_ = 1.0;
-    if (!prior_.alpha_law) alpha_[0] = std::max(theta_, 1e-3);  // first update draws it from its conditional
+    now_.tau = 1.0;
+    if (!prior_.alpha_law) now_.alpha[0] = std::max(now_.theta, 1e-3);  // first update draws it from its conditional
   }
   set_group_sizes(std::move(group_sizes));
 }
@@ -75,27 +71,24 @@ void Measure::find_blocks() {
 }
 
 void Measure::set_log_xi(int t, double log_xi) {
-  log_xi_[t] = log_xi;
+  now_.log_u[t] = log_xi;
   refresh();
 }
 
-void Measure::set(const double* log_xi, const double* alpha, double sigma, double tau, double theta) {
-  log_xi_.assign(log_xi, log_xi + T_);
-  alpha_.assign(alpha, alpha + R_);
-  sigma_ = sigma;
-  tau_ = tau;
-  theta_ = theta;
+void Measure::set(MeasureState state) {
+  now_ = std::move(state);
   refresh();
 }
 
-bool Measure::possible(const double* log_xi, const double* alpha, double sigma, double tau, double theta) const {
-  for (int t = 0; t < T_; ++t)
-    if (!std::isfinite(log_xi[t])) return false;
-  for (int r = 0; r < R_; ++r)
-    if (!(alpha[r] >= 0.0 && std::isfinite(alpha[r]))) return false;
+bool Measure::possible(const MeasureState& state) const {
+  if (static_cast<int>(state.log_u.size()) != T_ || static_cast<int>(state.alpha.size()) != R_) return false;
+  for (double v : state.log_u)
+    if (!std::isfinite(v)) return false;
+  for (double a : state.alpha)
+    if (!(a > 0.0 && std::isfinite(a))) return false;
   // What the prior has above 0 moves on a scale that has no 0.
   auto fits = [](double x, double of_prior) { return std::isfinite(x) && (of_prior > 0.0 ? x > 0.0 : x >= 0.0); };
-  return fits(sigma, prior_.sigma) && sigma < 1.0 && fits(tau, prior_.tau) && fits(theta, prior_.theta);
+  return fits(state.sigma, prior_.sigma) && state.sigma < 1.0 && fits(state.tau, prior_.tau) && fits(state.theta, prior_.theta);
 }
 
 // log of ((τ+x)^σ − τ^σ)/σ, and its limits at σ = 0 and τ = 0.
@@ -113,15 +106,16 @@ void Measure::refresh() {
   log_front_r_.resize(R_);
   base_unit_.assign(R_, 0.0);
   group_unit_.assign(T_, 0.0);
-  const double log_tau = tau_ > 0.0 ? std::log(tau_) : -kInf;
-  for (int r = 0; r < R_; ++r) log_front_r_[r] = std::log(alpha_[r]) + (sigma_ > 0.0 && tau_ > 0.0 ? sigma_ * log_tau : 0.0);
+  const double log_tau = now_.tau > 0.0 ? std::log(now_.tau) : -kInf;
+  for (int r = 0; r < R_; ++r)
+    log_front_r_[r] = std::log(now_.alpha[r]) + (now_.sigma > 0.0 && now_.tau > 0.0 ? now_.sigma * log_tau : 0.0);
   for (const Block& block : blocks_) {
     double unit = kInf;
     for (int r : block.bases) {
       for (int t : block.groups)
-        if (reaches(t, r)) log_xi_bar_[r] = log_add(log_xi_bar_[r], lq(t, r) + log_xi_[t]);
+        if (reaches(t, r)) log_xi_bar_[r] = log_add(log_xi_bar_[r], lq(t, r) + now_.log_u[t]);
       log_base_[r] = log_add(log_xi_bar_[r], log_tau);
-      log_front_r_[r] = std::log(alpha_[r]) + sigma_ * log_base_[r];
+      log_front_r_[r] = std::log(now_.alpha[r]) + now_.sigma * log_base_[r];
       unit = std::min(unit, log_base_[r]);
     }
     for (int r : block.bases) log_base_[r] -= unit;
@@ -140,17 +134,17 @@ void Measure::refresh() {
 
 double Measure::gamma_table(int m) const {
   constexpr int kMost = 1 << 21;
-  if (table_sigma_ != sigma_) {
+  if (table_sigma_ != now_.sigma) {
     table_.assign(2, 0.0);
-    table_sigma_ = sigma_;
+    table_sigma_ = now_.sigma;
   }
   if (m < static_cast<int>(table_.size())) return table_[m];
-  if (m >= kMost) return lgamma(m - sigma_) - lgamma(1.0 - sigma_);
+  if (m >= kMost) return lgamma(m - now_.sigma) - lgamma(1.0 - now_.sigma);
   const int old = static_cast<int>(table_.size());
   const int wanted = std::min(kMost, std::max(m + 1, std::min(2 * old, n_ + 2)));
   table_.resize(wanted);
-  const double base = lgamma(1.0 - sigma_);
-  for (int i = old; i < wanted; ++i) table_[i] = lgamma(i - sigma_) - base;
+  const double base = lgamma(1.0 - now_.sigma);
+  for (int i = old; i < wanted; ++i) table_[i] = lgamma(i - now_.sigma) - base;
   return table_[m];
 }
 
@@ -184,23 +178,23 @@ void Measure::log_basis(int m, const double* lq, double* out) const {
 }
 
 double Measure::log_front() const {
-  if (u_integrated()) return lgamma(alpha_[0]) - lgamma(alpha_[0] + n_);
+  if (u_integrated()) return lgamma(now_.alpha[0]) - lgamma(now_.alpha[0] + n_);
   double total = 0.0;
   for (int t = 0; t < T_; ++t)
-    if (n_t_[t] > 0) total += (n_t_[t] - 1) * log_xi_[t] - lgamma(n_t_[t]);
+    if (n_t_[t] > 0) total += (n_t_[t] - 1) * now_.log_u[t] - lgamma(n_t_[t]);
   return total - exponent();
 }
 
 double Measure::log_front_in_logs() const {
   double total = -exponent();
   for (int t = 0; t < T_; ++t)
-    if (n_t_[t] > 0) total += n_t_[t] * (log_xi_[t] - group_unit_[t]) - lgamma(n_t_[t]);
+    if (n_t_[t] > 0) total += n_t_[t] * (now_.log_u[t] - group_unit_[t]) - lgamma(n_t_[t]);
   return total;
 }
 
 double Measure::exponent() const {
   double total = 0.0;
-  for (int r = 0; r < R_; ++r) total += alpha_[r] * psi_over_alpha(log_xi_bar_[r], sigma_, tau_);
+  for (int r = 0; r < R_; ++r) total += now_.alpha[r] * psi_over_alpha(log_xi_bar_[r], now_.sigma, now_.tau);
   return total;
 }
 
@@ -218,7 +212,7 @@ double Measure::log_pitman_yor(const std::vector<int>& sizes, double theta, doub
 }
 
 double Measure::log_partition(const std::vector<int>& sizes, const std::vector<double>& log_q) const {
-  if (prior_.kind == PriorKind::py) return log_pitman_yor(sizes, theta_, sigma_);
+  if (prior_.kind == PriorKind::py) return log_pitman_yor(sizes, now_.theta, now_.sigma);
   double total = log_front() + log_units();
   for (std::size_t c = 0; c < sizes.size(); ++c) total += log_weight(sizes[c], trivial_q_ ? nullptr : &log_q[c * R_]);
   return total;
@@ -227,15 +221,15 @@ double Measure::log_partition(const std::vector<int>& sizes, const std::vector<d
 // E[τ/(u+τ) | Π]. With l = log(1 + u/τ) the density of l is (1−e^(−l))^(n−1) e^(σKl − ατ^σ (e^(σl)−1)/σ), log-concave and with
 // nothing that cancels; in y = log l it falls off exponentially on both sides, and the trapezoid rule converges geometrically.
 double Measure::mean_rest(double n, double K) const {
-  const double beta = alpha_[0] * std::pow(tau_, sigma_) / sigma_;
+  const double beta = now_.alpha[0] * std::pow(now_.tau, now_.sigma) / now_.sigma;
   auto log_density = [&](double y) {
     const double l = std::exp(y);
-    return (n - 1.0) * std::log(-std::expm1(-l)) + sigma_ * K * l - beta * std::expm1(sigma_ * l) + y;
+    return (n - 1.0) * std::log(-std::expm1(-l)) + now_.sigma * K * l - beta * std::expm1(now_.sigma * l) + y;
   };
   double low = -700.0, high = 700.0;  // of log l: no float has its mode outside
   auto slope = [&](double y) {
-    const double l = std::exp(y), e = std::exp(sigma_ * l);
-    return (n - 1.0) * (l < 1e-8 ? 1.0 : l / std::expm1(l)) + sigma_ * l * (K - beta * e) + 1.0;
+    const double l = std::exp(y), e = std::exp(now_.sigma * l);
+    return (n - 1.0) * (l < 1e-8 ? 1.0 : l / std::expm1(l)) + now_.sigma * l * (K - beta * e) + 1.0;
   };
   for (int i = 0; i < 80; ++i) (slope(0.5 * (low + high)) > 0.0 ? low : high) = 0.5 * (low + high);
   const double mode = 0.5 * (low + high), top = log_density(mode);
@@ -258,10 +252,10 @@ double Measure::mean_rest(double n, double K) const {
 
 Measure::Predictive Measure::predictive(int clusters) const {
   const double n = n_, K = clusters;
-  if (prior_.kind == PriorKind::py) return {1.0 / (theta_ + n), (theta_ + sigma_ * K) / (theta_ + n)};
-  if (sigma_ == 0.0) return {1.0 / (alpha_[0] + n), alpha_[0] / (alpha_[0] + n)};
-  const double rest = tau_ == 0.0 ? 0.0 : mean_rest(n, K), join = (1.0 - rest) / n;
-  return {join, rest + sigma_ * K * join};
+  if (prior_.kind == PriorKind::py) return {1.0 / (now_.theta + n), (now_.theta + now_.sigma * K) / (now_.theta + n)};
+  if (now_.sigma == 0.0) return {1.0 / (now_.alpha[0] + n), now_.alpha[0] / (now_.alpha[0] + n)};
+  const double rest = now_.tau == 0.0 ? 0.0 : mean_rest(n, K), join = (1.0 - rest) / n;
+  return {join, rest + now_.sigma * K * join};
 }
 
 }  // namespace hedgerow

@@ -81,10 +81,10 @@ Measure::Tally Measure::tally(Rng& rng, const std::vector<int>& sizes, const std
 void Measure::update_pitman_yor(Rng& rng, const std::vector<int>& sizes) {
   // Everything asked of the measure depends on α(1+u)^σ alone, so that u may be held where α stays a float: under a small θ both
   // leave the floats, u above and α below.
-  log_xi_[0] = std::min(rng.log_gamma_variate(n_) - rng.log_gamma_variate(theta_), 600.0 / sigma_);
-  const double log_1u = log_add(0.0, log_xi_[0]);
-  const double shape = theta_ / sigma_ + static_cast<double>(sizes.size());
-  alpha_[0] = std::max(kLeast, std::exp(rng.log_gamma_variate(shape) + std::log(sigma_) - sigma_ * log_1u));
+  now_.log_u[0] = std::min(rng.log_gamma_variate(n_) - rng.log_gamma_variate(now_.theta), 600.0 / now_.sigma);
+  const double log_1u = log_add(0.0, now_.log_u[0]);
+  const double shape = now_.theta / now_.sigma + static_cast<double>(sizes.size());
+  now_.alpha[0] = std::max(kLeast, std::exp(rng.log_gamma_variate(shape) + std::log(now_.sigma) - now_.sigma * log_1u));
   refresh();
 }
 
@@ -92,16 +92,16 @@ void Measure::update_pitman_yor(Rng& rng, const std::vector<int>& sizes) {
 void Measure::update_dirichlet(Rng& rng, const std::vector<int>& sizes) {
   const double K = static_cast<double>(sizes.size());
   if (prior_.alpha_law)
-    alpha_[0] =
-        update_positive(rng, *prior_.alpha_law, alpha_[0], [&](double a) { return K * std::log(a) + lgamma(a) - lgamma(a + n_); });
-  if (prior_.tau_law) tau_ = std::max(kLeast, rng.gamma(prior_.tau_law->a, prior_.tau_law->b));
+    now_.alpha[0] =
+        update_positive(rng, *prior_.alpha_law, now_.alpha[0], [&](double a) { return K * std::log(a) + lgamma(a) - lgamma(a + n_); });
+  if (prior_.tau_law) now_.tau = std::max(kLeast, rng.gamma(prior_.tau_law->a, prior_.tau_law->b));
 }
 
 // τ = 0: p(Π) is that of Pitman–Yor at θ = 0 and does not know α, and u^σ ~ Gamma(K, α/σ).
 void Measure::update_stable(Rng& rng, const std::vector<int>& sizes) {
   if (prior_.sigma_law)
-    sigma_ = update_fraction(rng, *prior_.sigma_law, sigma_, [&](double s) { return log_pitman_yor(sizes, 0.0, s); });
-  if (prior_.alpha_law) alpha_[0] = std::max(kLeast, rng.gamma(prior_.alpha_law->a, prior_.alpha_law->b));
+    now_.sigma = update_fraction(rng, *prior_.sigma_law, now_.sigma, [&](double s) { return log_pitman_yor(sizes, 0.0, s); });
+  if (prior_.alpha_law) now_.alpha[0] = std::max(kLeast, rng.gamma(prior_.alpha_law->a, prior_.alpha_law->b));
 }
 
 // ---- ξ
@@ -110,26 +110,26 @@ void Measure::update_stable(Rng& rng, const std::vector<int>& sizes) {
 double Measure::height(const Block& block) const {
   double least = kInf;
   for (int r : block.bases) least = std::min(least, log_xi_bar_[r]);
-  return least - std::log(tau_);
+  return least - std::log(now_.tau);
 }
 
 // What is to be added to log ξ of a block for it to be a draw of what it stands for; 0 unless it is held.
 double Measure::let_go(Rng& rng, const Block& block) const {
-  if (sigma_ > 0.0) return 0.0;
+  if (now_.sigma > 0.0) return 0.0;
   const double now = height(block);
   if (now <= kHigh) return 0.0;
   double mass = 0.0;
-  for (int r : block.bases) mass += alpha_[r];
+  for (int r : block.bases) mass += now_.alpha[r];
   return kHigh + rng.exponential() / mass - now;
 }
 
 // Multiplies the ξ of a block by e^by, and holds them if that is out of reach.
 void Measure::hold(const Block& block, double by) {
-  if (sigma_ == 0.0) {
+  if (now_.sigma == 0.0) {
     const double now = height(block);
     if (now + by > kHigh) by = 2.0 * kHigh - now;
   }
-  for (int t : block.groups) log_xi_[t] += by;
+  for (int t : block.groups) now_.log_u[t] += by;
 }
 
 // log p(Π, z, ξ) of a block whose ξ are multiplied by e^by, as a density in by, up to what depends on neither by, σ nor τ but for
@@ -145,7 +145,7 @@ double Measure::log_scale_density(const Block& block, const Tally& tally, double
     if (alpha_too)
       total -= (prior_.alpha_law->a + tally.count[r]) * log_add(std::log(prior_.alpha_law->b), log_psi);
     else
-      total -= alpha_[r] * std::exp(log_psi);
+      total -= now_.alpha[r] * std::exp(log_psi);
   }
   return total;
 }
@@ -153,8 +153,9 @@ double Measure::log_scale_density(const Block& block, const Tally& tally, double
 // The common factor of a block's ξ. By log log(1 + u/τ), where no tail is flat: that of log u falls like a power of it at σ = 0, and
 // over 1/σ units otherwise.
 double Measure::update_scale(Rng& rng, const Block& block, const Tally& tally, double by, bool alpha_too) {
-  if (tau_ == 0.0)
-    return slice_update(rng, by, 1.0 / sigma_, [&](double v) { return log_scale_density(block, tally, sigma_, tau_, v, alpha_too); });
+  if (now_.tau == 0.0)
+    return slice_update(rng, by, 1.0 / now_.sigma,
+                        [&](double v) { return log_scale_density(block, tally, now_.sigma, now_.tau, v, alpha_too); });
   constexpr double kLinear = -30.0;  // below, log log(1 + e^x) is x
   const double now = height(block);
   auto by_of = [&](double y) {
@@ -165,17 +166,17 @@ double Measure::update_scale(Rng& rng, const Block& block, const Tally& tally, d
   const double x = now + by, start = x < kLinear ? x : std::log(log_add(0.0, x));
   return by_of(slice_update(rng, start, 1.0, [&](double y) {
     const double slope = y < kLinear ? 0.0 : y - std::log(-std::expm1(-std::exp(y)));  // of log u by y, in logs
-    return slope + log_scale_density(block, tally, sigma_, tau_, by_of(y), alpha_too);
+    return slope + log_scale_density(block, tally, now_.sigma, now_.tau, by_of(y), alpha_too);
   }));
 }
 
 // Every ξ_t by itself, given the others and α, where there are others in its block.
 void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char>* chosen) {
-  const double log_tau = tau_ > 0.0 ? std::log(tau_) : -kInf;
+  const double log_tau = now_.tau > 0.0 ? std::log(now_.tau) : -kInf;
   // ξ̄ less ξ_t's part: the groups before t, already renewed, and those after it.
   std::vector<double> rest(R_), before(R_, -kInf), after(static_cast<std::size_t>(T_ + 1) * R_, -kInf);
   auto add = [&](int t, const double* to, double* out) {
-    for (int r = 0; r < R_; ++r) out[r] = n_t_[t] > 0 && reaches(t, r) ? log_add(to[r], lq(t, r) + log_xi_[t]) : to[r];
+    for (int r = 0; r < R_; ++r) out[r] = n_t_[t] > 0 && reaches(t, r) ? log_add(to[r], lq(t, r) + now_.log_u[t]) : to[r];
   };
   for (int t = T_ - 1; t >= 0; --t) add(t, &after[static_cast<std::size_t>(t + 1) * R_], &after[static_cast<std::size_t>(t) * R_]);
   for (int t = 0; t < T_; ++t) {
@@ -184,15 +185,15 @@ void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char
       double power = n_t_[t];
       for (int r = 0; r < R_; ++r) {
         rest[r] = log_add(before[r], after[static_cast<std::size_t>(t + 1) * R_ + r]);
-        if (reaches(t, r)) power -= tally.points[r] - sigma_ * tally.count[r];
+        if (reaches(t, r)) power -= tally.points[r] - now_.sigma * tally.count[r];
       }
-      log_xi_[t] = slice_update(rng, log_xi_[t], 1.0, [&](double v) {
+      now_.log_u[t] = slice_update(rng, now_.log_u[t], 1.0, [&](double v) {
         double total = power * v;
         for (int r = 0; r < R_; ++r) {
           if (!reaches(t, r)) continue;
           const double more = log_add(lq(t, r), rest[r] - v);  // log(ξ̄_r/ξ_t)
-          total -= alpha_[r] * psi_over_alpha(more + v, sigma_, tau_);
-          total -= (tally.points[r] - sigma_ * tally.count[r]) * log_add(more, log_tau - v);
+          total -= now_.alpha[r] * psi_over_alpha(more + v, now_.sigma, now_.tau);
+          total -= (tally.points[r] - now_.sigma * tally.count[r]) * log_add(more, log_tau - v);
         }
         return total;
       });
@@ -205,11 +206,11 @@ void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char
 void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, const std::vector<char>* chosen) {
   if (prior_.kind == PriorKind::py) return update_pitman_yor(rng, sizes);
   if (u_integrated()) {
-    log_xi_[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(alpha_[0]) + std::log(tau_);
+    now_.log_u[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(now_.alpha[0]) + std::log(now_.tau);
     return;
   }
   if (plain_stable()) {
-    log_xi_[0] = (rng.log_gamma_variate(static_cast<double>(sizes.size())) - std::log(alpha_[0] / sigma_)) / sigma_;
+    now_.log_u[0] = (rng.log_gamma_variate(static_cast<double>(sizes.size())) - std::log(now_.alpha[0] / now_.sigma)) / now_.sigma;
     return refresh();
   }
   const Tally tally = this->tally(rng, sizes, log_q);
@@ -223,9 +224,9 @@ void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vecto
 void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u_too) {
   if (prior_.kind == PriorKind::py) {
     if (prior_.theta_law)
-      theta_ = update_positive(rng, *prior_.theta_law, theta_, [&](double x) { return log_pitman_yor(sizes, x, sigma_); });
+      now_.theta = update_positive(rng, *prior_.theta_law, now_.theta, [&](double x) { return log_pitman_yor(sizes, x, now_.sigma); });
     if (prior_.sigma_law)
-      sigma_ = update_fraction(rng, *prior_.sigma_law, sigma_, [&](double s) { return log_pitman_yor(sizes, theta_, s); });
+      now_.sigma = update_fraction(rng, *prior_.sigma_law, now_.sigma, [&](double s) { return log_pitman_yor(sizes, now_.theta, s); });
     return update_pitman_yor(rng, sizes);
   }
   if (!prior_.alpha_law && !prior_.sigma_law && !prior_.tau_law) return;
@@ -244,8 +245,8 @@ void Measure::update_general(Rng& rng, const std::vector<int>& sizes, const Tall
   std::vector<double> by(blocks_.size(), 0.0);
   if (u_too)
     for (std::size_t b = 0; b < blocks_.size(); ++b) by[b] = let_go(rng, blocks_[b]);
-  const bool one = R_ == 1 && T_ == 1 && sigma_ > 0.0 && alpha_too && u_too;
-  if (one && alpha_[0] <= kLeast) by[0] += rng.exponential() / (sigma_ * prior_.alpha_law->a);
+  const bool one = R_ == 1 && T_ == 1 && now_.sigma > 0.0 && alpha_too && u_too;
+  if (one && now_.alpha[0] <= kLeast) by[0] += rng.exponential() / (now_.sigma * prior_.alpha_law->a);
   auto density = [&](double sigma, double tau, double more) {
     double total = 0.0;
     for (std::size_t b = 0; b < blocks_.size(); ++b) total += log_scale_density(blocks_[b], tally, sigma, tau, by[b] + more, alpha_too);
@@ -255,36 +256,36 @@ void Measure::update_general(Rng& rng, const std::vector<int>& sizes, const Tall
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t b = 0; b < blocks_.size() && u_too; ++b) by[b] = update_scale(rng, blocks_[b], tally, by[b], alpha_too);
     if (prior_.sigma_law)
-      sigma_ = update_fraction(rng, *prior_.sigma_law, sigma_, [&](double s) {
-        double total = density(s, tau_, 0.0) - K * lgamma(1.0 - s);
+      now_.sigma = update_fraction(rng, *prior_.sigma_law, now_.sigma, [&](double s) {
+        double total = density(s, now_.tau, 0.0) - K * lgamma(1.0 - s);
         for (const auto& [m, times] : distinct) total += times * lgamma(m - s);
         return total;
       });
     if (prior_.tau_law) {
       // With u free τ moves at a fixed u/τ: it is α τ^σ that the partition knows.
-      const double before = std::log(tau_);
+      const double before = std::log(now_.tau);
       const Law law = *prior_.tau_law;
       const double v = slice_update(rng, before, 1.0, [&](double x) {
-        return law.a * x - law.b * std::exp(x) + density(sigma_, std::exp(x), u_too ? x - before : 0.0);
+        return law.a * x - law.b * std::exp(x) + density(now_.sigma, std::exp(x), u_too ? x - before : 0.0);
       });
-      tau_ = std::max(kLeast, std::exp(v));
+      now_.tau = std::max(kLeast, std::exp(v));
       if (u_too)
         for (double& x : by) x += v - before;
     }
   }
   std::vector<double> log_alpha(R_);
-  for (int r = 0; r < R_; ++r) log_alpha[r] = std::log(alpha_[r]);
+  for (int r = 0; r < R_; ++r) log_alpha[r] = std::log(now_.alpha[r]);
   if (alpha_too) {
     const Law law = *prior_.alpha_law;
     for (int r = 0; r < R_; ++r) log_alpha[r] = rng.log_gamma_variate(law.a + tally.count[r]) - std::log(law.b);
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       for (int r : blocks_[b].bases)
-        log_alpha[r] -= log_add(0.0, log_psi_over_alpha(log_xi_bar_[r] + by[b], sigma_, tau_) - std::log(law.b));
+        log_alpha[r] -= log_add(0.0, log_psi_over_alpha(log_xi_bar_[r] + by[b], now_.sigma, now_.tau) - std::log(law.b));
   }
   if (one && log_alpha[0] < std::log(kLeast)) {
-    by[0] -= (std::log(kLeast) - log_alpha[0]) / sigma_;  // α (u+τ)^σ stays
+    by[0] -= (std::log(kLeast) - log_alpha[0]) / now_.sigma;  // α (u+τ)^σ stays
   }
-  for (int r = 0; r < R_; ++r) alpha_[r] = std::max(kLeast, std::exp(log_alpha[r]));
+  for (int r = 0; r < R_; ++r) now_.alpha[r] = std::max(kLeast, std::exp(log_alpha[r]));
   for (std::size_t b = 0; b < blocks_.size(); ++b) hold(blocks_[b], by[b]);
   refresh();
 }

@@ -46,24 +46,22 @@ struct Particle {
 
 // Before any data: hyper-parameters from their laws.
 void draw_start(Particle& particle, const Prior& prior, Rng& rng) {
-  double sigma = prior.sigma, tau = prior.tau, theta = prior.theta;
+  MeasureState start = particle.measure.state();
   auto beta = [&](const Law& law) {
     const double a = rng.log_gamma_variate(law.a), b = rng.log_gamma_variate(law.b);
     return 1.0 / (1.0 + std::exp(b - a));
   };
-  if (prior.sigma_law) sigma = std::clamp(beta(*prior.sigma_law), 1e-12, 1.0 - 1e-12);
-  if (prior.tau_law) tau = rng.gamma(prior.tau_law->a, prior.tau_law->b);
-  if (prior.theta_law) theta = rng.gamma(prior.theta_law->a, prior.theta_law->b);
-  std::vector<double> alpha(prior.bases, prior.alpha), log_xi(prior.groups, 0.0);
-  for (double& x : alpha) {
+  if (prior.sigma_law) start.sigma = std::clamp(beta(*prior.sigma_law), 1e-12, 1.0 - 1e-12);
+  if (prior.tau_law) start.tau = rng.gamma(prior.tau_law->a, prior.tau_law->b);
+  if (prior.theta_law) start.theta = rng.gamma(prior.theta_law->a, prior.theta_law->b);
+  for (double& x : start.alpha) {
     if (prior.kind == PriorKind::py)
-      x = std::exp(rng.log_gamma_variate(theta / sigma) + std::log(sigma));
+      x = std::exp(rng.log_gamma_variate(start.theta / start.sigma) + std::log(start.sigma));
     else if (prior.alpha_law)
       x = rng.gamma(prior.alpha_law->a, prior.alpha_law->b);
     x = std::max(x, 1e-300);
   }
-  if (prior.kind == PriorKind::py) tau = 1.0;
-  particle.measure.set(log_xi.data(), alpha.data(), sigma, tau, theta);
+  particle.measure.set(std::move(start));
 }
 
 // A density on the line that is linear in its logarithm between nodes. They stand close round the mode and ever farther apart from
@@ -286,11 +284,7 @@ SmcResult smc(const Likelihood& shared, const Prior& prior, const std::vector<in
     for (int i = 0; i < n; ++i) raw[order[i]] = particle.line[i];
     canonical_labels(raw, &result.labels[static_cast<std::size_t>(p) * n]);
     result.log_weights.push_back(log_weight[p] - log_total);
-    for (int t = 0; t < prior.groups; ++t) result.log_u.push_back(particle.measure.log_u(t));
-    for (int r = 0; r < R; ++r) result.alpha.push_back(particle.measure.alpha(r));
-    result.sigma.push_back(particle.measure.sigma());
-    result.tau.push_back(particle.measure.tau());
-    result.theta.push_back(particle.measure.theta());
+    result.measures.push_back(particle.measure.state());
     result.first_ancestors.push_back(particle.first);
     double log_joint = particle.measure.log_partition(particle.sizes, particle.log_q);
     for (int c = 0; c < static_cast<int>(particle.sizes.size()); ++c) log_joint += particle.statistics->log_marginal(c);

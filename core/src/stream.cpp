@@ -113,10 +113,10 @@ void Stream::gather(const std::vector<int>& order, int begin, int end) {
   if (static_cast<int>(alone.size()) < std::max(kFewAlone, (end - begin) / 10)) return;
   const double before = forest_.log_joint();
   const Measure drawn = measure_;
-  std::vector<double> log_u, alpha;
-  for (int t = 0; t < measure_.groups(); ++t) log_u.push_back(measure_.log_u(t));
-  for (int r = 0; r < measure_.bases(); ++r) alpha.push_back(kCalm * measure_.alpha(r));
-  measure_.set(log_u.data(), alpha.data(), drawn.sigma(), drawn.tau(), kCalm * drawn.theta());
+  MeasureState calm = measure_.state();
+  for (double& a : calm.alpha) a *= kCalm;
+  calm.theta *= kCalm;
+  measure_.set(std::move(calm));
   forest_.refresh(true);
   for (int row : alone) reinsert(row);
   inserter_.consolidate();
@@ -231,13 +231,11 @@ void Stream::resample(int draws) {
 void Stream::extend_groups(const Prior& prior) {
   const int old = measure_.groups();
   if (prior.groups < old || prior.bases != measure_.bases()) throw std::invalid_argument("groups can be added, bases cannot");
-  std::vector<double> log_u(prior.groups), alpha(prior.bases);
-  for (int t = 0; t < prior.groups; ++t) log_u[t] = measure_.log_u(std::min(t, old - 1));
-  for (int r = 0; r < prior.bases; ++r) alpha[r] = measure_.alpha(r);
-  const double sigma = measure_.sigma(), tau = measure_.tau(), theta = measure_.theta();
+  MeasureState state = measure_.state();
+  state.log_u.resize(prior.groups, state.log_u[old - 1]);
   group_sizes_.resize(prior.groups, 0);
   measure_ = Measure(prior, group_sizes_);
-  measure_.set(log_u.data(), alpha.data(), sigma, tau, theta);
+  measure_.set(std::move(state));
   forest_.refresh(false);
 }
 

@@ -56,11 +56,7 @@ StreamState Stream::state() {
     s.event_other.push_back(e.other);
     s.event_size.push_back(e.size);
   }
-  for (int t = 0; t < measure_.groups(); ++t) s.log_u.push_back(measure_.log_u(t));
-  for (int r = 0; r < measure_.bases(); ++r) s.alpha.push_back(measure_.alpha(r));
-  s.sigma = measure_.sigma();
-  s.tau = measure_.tau();
-  s.theta = measure_.theta();
+  s.measure = measure_.state();
   s.rng = rng_.state();
   s.seen = seen_;
   s.swept_at = swept_at_;
@@ -87,11 +83,7 @@ Stream::Moment Stream::moment(std::size_t first_event) {
   out.doubtful = doubtful_;
   out.first_event = first_event;
   out.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(first_event), events_.end());
-  for (int t = 0; t < measure_.groups(); ++t) out.log_u.push_back(measure_.log_u(t));
-  for (int r = 0; r < measure_.bases(); ++r) out.alpha.push_back(measure_.alpha(r));
-  out.sigma = measure_.sigma();
-  out.tau = measure_.tau();
-  out.theta = measure_.theta();
+  out.measure = measure_.state();
   out.seen = seen_;
   out.swept_at = swept_at_;
   out.next_id = next_id_;
@@ -100,7 +92,7 @@ Stream::Moment Stream::moment(std::size_t first_event) {
 }
 
 void Stream::go_back(const Moment& then, bool with_measure) {
-  if (with_measure) measure_.set(then.log_u.data(), then.alpha.data(), then.sigma, then.tau, then.theta);
+  if (with_measure) measure_.set(then.measure);
   Statistics& statistics = forest_.statistics();
   for (int c = 0; c < static_cast<int>(then.inner.size()); ++c) {
     const std::size_t begin = then.packed_start[c], end = then.packed_start[c + 1];
@@ -214,14 +206,10 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   }
   for (std::size_t i = 0; i < s.event_at.size(); ++i)
     events_.push_back({s.event_at[i], s.event_kind[i], s.event_cluster[i], s.event_other[i], s.event_size[i]});
-  need(static_cast<int>(s.log_u.size()) == measure_.groups() && static_cast<int>(s.alpha.size()) == measure_.bases(),
-       "u and alpha must fit the prior");
-  for (double v : s.log_u) need(std::isfinite(v), "u must be finite");
-  for (double v : s.alpha) need(v > 0.0 && std::isfinite(v), "alpha must be above 0");
-  need(measure_.possible(s.log_u.data(), s.alpha.data(), s.sigma, s.tau, s.theta), "hyper-parameters must lie in their ranges");
+  need(measure_.possible(s.measure), "u and the hyper-parameters must fit the prior and lie in their ranges");
   need(s.rng[0] | s.rng[1] | s.rng[2] | s.rng[3], "random numbers do not come from nothing");
   for (double v : s.log_q) need(v < kInf, "mixing sums must be finite or minus infinity");
-  measure_.set(s.log_u.data(), s.alpha.data(), s.sigma, s.tau, s.theta);
+  measure_.set(s.measure);
 
   for (int row = 0; row < rows; ++row) forest_.set_group(row, s.groups[row]);
   PagedVector<Forest::Inner> inner(nodes);

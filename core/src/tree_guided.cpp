@@ -57,7 +57,7 @@ void TreeGuided::step(State& state) {
 }
 
 void TreeGuided::save(Carried& out) const {
-  out.whole.insert(out.whole.end(), {drawing_, moves_each_, singles_each_});
+  out.counters.insert(out.counters.end(), {drawing_, moves_each_, singles_each_});
   sweeps_.save(out);
   growth_.save(out);
 }
@@ -66,10 +66,10 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   const int n = state.partition.rows();
   in.take_aside();
   if (in.first_layout()) in.set_aside_reals(1);
-  drawing_ = in.whole() != 0;
+  drawing_ = in.counter() != 0;
   if (!drawing_ && !in.warming()) throw std::invalid_argument("a kernel's memory is of a warm-up that is over");
-  moves_each_ = in.whole();
-  singles_each_ = in.whole();
+  moves_each_ = in.counter();
+  singles_each_ = in.counter();
   const bool few = moves_each_ <= std::max(global_moves_, kMoves) && singles_each_ <= std::max(single_moves_, n);
   if (moves_each_ < 0 || singles_each_ < 0 || !few)
     throw std::invalid_argument("a kernel's memory has a number of moves that it cannot have");

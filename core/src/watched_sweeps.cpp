@@ -46,18 +46,18 @@ void WatchedSweeps::turn(State& state) {
 }
 
 void WatchedSweeps::save(Carried& out) const {
-  out.whole.insert(out.whole.end(), {next_, watch_.sweeps, !watch_.empty()});
+  out.counters.insert(out.counters.end(), {next_, watch_.sweeps, !watch_.empty()});
   out.real.insert(out.real.end(), watch_.opening.begin(), watch_.opening.end());
   out.real.insert(out.real.end(), watch_.moving.begin(), watch_.moving.end());
 }
 
 void WatchedSweeps::load(CarriedReader& in, int rows, bool fixed) {
-  next_ = in.whole();
+  next_ = in.counter();
   if (next_ < 0 || next_ >= kTurns) throw std::invalid_argument("a kernel's memory has a turn that does not exist");
   watch_ = {};
-  watch_.sweeps = in.whole();
+  watch_.sweeps = in.counter();
   if (watch_.sweeps < 0) throw std::invalid_argument("a kernel's memory has seen a negative number of sweeps");
-  if (in.whole() != 0) {
+  if (in.counter() != 0) {
     watch_.opening = in.reals(rows);
     watch_.moving = in.reals(rows);
     for (const std::vector<double>* chances : {&watch_.opening, &watch_.moving})

@@ -62,7 +62,7 @@ def online(points: Points, repeats: int, revise: bool, seed: int) -> Record:
         spent += time.process_time() - before
         upto = times <= step
         values = trees.values
-        given = {"u": values["u"], "alpha": values["alpha"], "sigma": float(values["sigma"])}
+        given = {"u": np.exp(values["log_u"]), "alpha": values["alpha"], "sigma": float(values["sigma"])}
         seen.append((spent, model.log_joint(X[upto], trees.labels, times=times[upto], **given)))
     return _record(points, trees.labels, seen[-1][1], spent, seen, seed)
 
@@ -80,7 +80,7 @@ def tree_guided(points: Points, iterations: int, warmup: int, seed: int) -> Reco
     before = time.process_time()
     model, X, times = model_of(points), points.X, points.times
     forest = hr.ibhc(model, X, passes=5, times=times, seed=seed)
-    u, sigma = forest.values["u"], float(forest.values["sigma"])
+    u, sigma = np.exp(forest.values["log_u"]), float(forest.values["sigma"])
     base = hr.NGG(float(np.mean(forest.values["alpha"])), sigma, 1e-3)
     fixed = hr.Mixture(base if times is None else hr.MixedNRM(base, basis=range(2, 16, 2), decay=0.2), model.likelihood)
     grown = [guide(fixed, X, times=times, seed=2 * seed + i, u=u if times is not None else float(np.ravel(u)[0])) for i in (0, 1)]
@@ -134,7 +134,7 @@ def forest_log_joint(model: hr.Mixture, X: npt.NDArray[np.float64], times: Any, 
     if times is None:
         given = {name: float(np.ravel(values[name])[0]) for name in ("u", "alpha", "sigma")}
         return model.log_joint(X, forest.labels, **given)
-    return model.log_joint(X, forest.labels, values["u"], times=times, alpha=values["alpha"], sigma=float(values["sigma"]))
+    return model.log_joint(X, forest.labels, np.exp(values["log_u"]), times=times, alpha=values["alpha"], sigma=float(values["sigma"]))
 
 
 def settled(points: Points, labels: npt.ArrayLike, seed: int = 0, draws: int = 60) -> float:

@@ -70,7 +70,7 @@ def run_under_their_prior(X: npt.NDArray[np.float64], labels: npt.ArrayLike, ker
     log_joint, clusters = np.empty(iterations), np.empty(iterations)
     for i in range(iterations):
         block = chain.run(1)
-        at = _metropolis(at, _their_posterior(prior, np.bincount(block.labels[-1]), float(block.u[-1])), rng)
+        at = _metropolis(at, _their_posterior(prior, np.bincount(block.labels[-1]), float(np.exp(block.log_u[-1]))), rng)
         state = chain.state()
         alpha, sigma = float(np.exp(at[0])), float(expit(at[1]))
         state["alpha"], state["sigma"] = np.full_like(state["alpha"], alpha * sigma), sigma

@@ -118,7 +118,7 @@ class Chain:
 
     def state(self) -> dict[str, Any]: ...
 
-    def set_state(self, labels: NDArray[numpy.int32], log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, rng: NDArray[numpy.uint64] | None = None, kernel_whole: NDArray[numpy.int32] | None = None, kernel_real: NDArray[numpy.float64] | None = None, warming: bool | None = None) -> None: ...
+    def set_state(self, labels: NDArray[numpy.int32], measure: dict[str, Any], rng: NDArray[numpy.uint64] | None = None, kernel_whole: NDArray[numpy.int32] | None = None, kernel_real: NDArray[numpy.float64] | None = None, kernel_counters: NDArray[numpy.int32] | None = None, warming: bool | None = None) -> None: ...
 
     def log_joint(self) -> float: ...
 
@@ -140,12 +140,12 @@ class Chain:
     @update_hyper.setter
     def update_hyper(self, arg: bool, /) -> None: ...
 
-def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
+def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, measure: dict[str, Any], groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
     """
     log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).
     """
 
-def left_out(likelihood: Likelihood, labels: NDArray[numpy.int32], prior: Prior, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float, groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
+def left_out(likelihood: Likelihood, labels: NDArray[numpy.int32], prior: Prior, measure: dict[str, Any], groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
     """Log density of every row given the others and their partition, (n)."""
 
 class TreeBuilder:
@@ -183,7 +183,7 @@ class TreeBuilder:
 
     def state(self) -> dict[str, Any]: ...
 
-    def set_state(self, log_u: NDArray[numpy.float64], alpha: NDArray[numpy.float64], sigma: float, tau: float, theta: float) -> None: ...
+    def set_state(self, measure: dict[str, Any]) -> None: ...
 
     def arrays(self) -> dict[str, Any]:
         """The forest as named arrays."""
@@ -315,7 +315,7 @@ class Measure:
 
     def state(self) -> dict[str, Any]: ...
 
-    def set_state(self, log_u: float, alpha: float, sigma: float, tau: float, theta: float) -> None: ...
+    def set_state(self, measure: dict[str, Any]) -> None: ...
 
 class Ledger:
     """Sufficient statistics of numbered sets of rows."""

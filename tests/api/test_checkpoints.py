@@ -35,7 +35,7 @@ KERNELS: list[Kernel] = [
     hr.cycle(hr.TreeGuidedPublished(G=2), hr.Gibbs(subset=2)),
     hr.mix(hr.TreeGuidedPublished(G=2, D=0), hr.SplitMerge(scans=1), hr.TreeGuided(global_moves=2), hr.Gibbs(subset=3)),
 ]
-FIELDS = ("labels", "log_joint", "u", "alpha", "sigma", "tau")
+FIELDS = ("labels", "log_joint", "log_u", "alpha", "sigma", "tau")
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_a_chain_taken_up_at_every_iteration(X, kernel) -> None:
                 chain.warm_up(1, i, 6)
             else:
                 blocks.append(chain.run(1))
-        for name in ("labels", "log_joint", "u", "alpha", "sigma", "tau", "theta"):
+        for name in ("labels", "log_joint", "log_u", "alpha", "sigma", "tau", "theta"):
             pieces = np.concatenate([getattr(block, name) for block in blocks])
             np.testing.assert_array_equal(pieces, getattr(whole, name), err_msg=f"{name} {prior}")
 

@@ -47,7 +47,7 @@ def stopped(model, X, tmp_path, monkeypatch) -> Path:
 
 
 def assert_same(a: hr.Posterior, b: hr.Posterior) -> None:
-    for name in ("labels", "log_joint", "u", "alpha"):
+    for name in ("labels", "log_joint", "log_u", "alpha"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
 
 

@@ -47,7 +47,7 @@ def test_starts_from_trees_over_times(X) -> None:
     mixed = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3, 1.0), basis=[1, 2], decay=0.5), hr.GaussianWishart())
     times = np.arange(130) % 2 + 1
     post = hr.sample(mixed, X, kernel=hr.Gibbs(), draws=2, warmup=0, chains=2, seed=0, init=["ibhc", "rough"], times=times)
-    assert post.u.shape == (2, 2, 2)
+    assert post.log_u.shape == (2, 2, 2)
 
 
 def test_starts_by_labels_of_any_kind(model, X) -> None:

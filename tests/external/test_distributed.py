@@ -18,7 +18,7 @@ from hedgerow.distributed import Conditional, DistributedPosterior, ibhc, sample
 
 KERNEL = Conditional(scouts=300, pairs=12)
 SETTINGS: dict[str, Any] = {"kernel": KERNEL, "draws": 12, "warmup": 8, "seed": 5, "init": "one", "labels": "all"}
-TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma")
+TRACES = ("log_joint", "n_clusters", "log_u", "alpha", "sigma")
 needs_dask = pytest.mark.filterwarnings("ignore")  # Dask's own warnings, from its many parts
 
 
@@ -71,7 +71,7 @@ def connect(made: Any) -> Any:
 
 def test_its_own_account(model, X, here) -> None:
     for draw in (0, 5, -1):
-        values = {"u": here.u[draw], "alpha": here.alpha[draw]}
+        values = {"u": np.exp(here.log_u[draw]), "alpha": here.alpha[draw]}
         assert model.log_joint(X, here.labels(draw), **values) == pytest.approx(here.log_joint[draw], abs=1e-6)
     assert here.n == len(X)
     assert here.n_clusters[-1] == here.labels().max() + 1
@@ -287,7 +287,7 @@ def test_the_bound_is_below_the_evidence(prior, cuts) -> None:
         order = np.random.default_rng(seed).permutation(6)
         found = ibhc(model, np.split(X[order], cuts), seed=seed)
         found.forest.validate()
-        u = None if prior.u_integrates else found.forest.values["u"]
+        u = None if prior.u_integrates else float(np.exp(found.forest.values["log_u"]))
         exact = exact_posterior(model, X, u=u)
         assert found.log_joint <= found.log_bound <= exact.log_evidence + 1e-9
         assert model.log_joint(X[order], found.labels, u=u) == pytest.approx(found.log_joint, abs=1e-9)

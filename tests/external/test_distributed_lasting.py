@@ -20,7 +20,7 @@ from hedgerow.distributed.working_shard import Command
 from hedgerow.distributed.working_shard import Sweep as SweepCommand
 
 SETTINGS: dict[str, Any] = {"kernel": Conditional(scouts=200, pairs=8), "draws": 10, "warmup": 4, "seed": 5, "labels": "all"}
-TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "theta")
+TRACES = ("log_joint", "n_clusters", "log_u", "alpha", "sigma", "tau", "theta")
 PRIORS = {"NGG": hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3)), "DP": hr.DP(hr.Gamma(1, 1)), "PitmanYor": hr.PitmanYor(0.6, hr.Beta(2, 3))}
 needs_dask = pytest.mark.filterwarnings("ignore")  # Dask's own warnings, from its many parts
 

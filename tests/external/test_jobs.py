@@ -43,7 +43,7 @@ def whole(model, X) -> hr.Posterior:
 
 
 def assert_same(a: hr.Posterior, b: hr.Posterior) -> None:
-    for name in ("labels", "log_joint", "u", "alpha", "sigma"):
+    for name in ("labels", "log_joint", "log_u", "alpha", "sigma"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     for name, stat in a.sample_stats.items():
         np.testing.assert_array_equal(stat, b.sample_stats[name], err_msg=name)

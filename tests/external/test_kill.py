@@ -125,7 +125,7 @@ def kill_and_resume(kernel: str, seed: int, references: dict[str, hr.Posterior],
     assert kills > 0
     finish(start(folder, out, kernel))
     post = load(out)
-    for name in ("labels", "log_joint", "u", "alpha", "sigma", "n_clusters"):
+    for name in ("labels", "log_joint", "log_u", "alpha", "sigma", "n_clusters"):
         np.testing.assert_array_equal(getattr(post, name), getattr(whole, name), err_msg=name)
     for name, stat in whole.sample_stats.items():
         np.testing.assert_array_equal(post.sample_stats[name], stat, err_msg=name)

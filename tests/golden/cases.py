@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -57,8 +58,8 @@ def _run(model: hr.Mixture, X: Any, kernel: hr.Kernel, warmup: int, draws: int) 
     chain = Chain(model, X, kernel, seed=7, stream=2, times=times_for(model.prior, n))
     chain.warm_up(warmup, 0, warmup)
     block = chain.run(draws)
-    moving = ("u", *model.prior.laws(), *model.prior.auxiliaries)
-    values = {name: getattr(block, name)[-1] for name in moving}
+    values = {"u": np.vectorize(math.exp)(block.log_u[-1])}  # by the C library, as the core did when u was what is kept
+    values |= {name: getattr(block, name)[-1] for name in (*model.prior.laws(), *model.prior.auxiliaries)}
     return {"labels": block.labels if n < 10 else block.labels[-1], "log_joint": block.log_joint[-1]} | values
 
 
@@ -96,7 +97,8 @@ def _stream(model: hr.Mixture, X: Any, repeats: int) -> Found:
     for rows in np.split(np.arange(len(X)), [15, 28]):
         stream.add(np.asarray(X)[rows], None if times is None else times[rows])
     ahead = stream.predict_log_weights(np.asarray(X)[:2], None if times is None else times[:2])
-    values = {name: stream.values[name] for name in ("u", *model.prior.laws())}
+    now = stream.values
+    values = {"u": np.exp(now["log_u"])} | {name: now[name] for name in model.prior.laws()}
     return {"labels": stream.labels, "log_joint": stream.log_joint, "ahead": ahead[:, -2:]} | values
 
 
@@ -124,7 +126,7 @@ def _shards(model: hr.Mixture, X: Any) -> Found:
     kernel = Conditional(scouts=30, pairs=4, visits=12)
     parts = np.split(np.asarray(X), [25, 40])
     found = hr.distributed.sample(model, parts, kernel=kernel, draws=3, warmup=4, seed=6, init="one")
-    return {"labels": found.labels(), "log_joint": found.log_joint[-1], "u": found.u[-1], "alpha": found.alpha[-1]}
+    return {"labels": found.labels(), "log_joint": found.log_joint[-1], "u": np.exp(found.log_u[-1]), "alpha": found.alpha[-1]}
 
 
 def _shard_trees(model: hr.Mixture, X: Any) -> Found:

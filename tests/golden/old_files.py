@@ -70,7 +70,7 @@ def _posteriors(folder: Path) -> dict[str, Any]:
             "model": repr(post.model),
             "labels": post.labels.ravel().tolist(),
             "log_joint": post.log_joint.ravel().tolist(),
-            "u": np.asarray(post.u).ravel().tolist(),
+            "log_u": np.asarray(post.log_u).ravel().tolist(),
         }
     return facts
 

@@ -92,7 +92,7 @@ def test_posteriors(files: Path, facts: dict[str, Any]) -> None:
         post = hr.load(files / name)
         assert_draws(post, known)
         assert repr(post.model) == known["model"]
-        assert np.asarray(post.u).ravel().tolist() == known["u"]
+        assert np.asarray(post.log_u).ravel().tolist() == np.log(known["u"]).tolist()
         assert "n_clusters" in str(post.summary())
 
 

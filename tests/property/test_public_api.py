@@ -128,8 +128,8 @@ def test_sampling(prior, family, kernel, draws, warmup, chains, thin, seed) -> N
             assert is_canonical(labels)
             assert post.n_clusters[chain, draw] == labels.max() + 1
             values = {name: float(getattr(post, name)[chain, draw]) for name in prior.values() if getattr(post, name) is not None}
-            u = None if prior.u_integrates else float(post.u[chain, draw])
-            if u is not None and not (0 < u < np.inf):
+            u = None if prior.u_integrates else float(np.exp(min(post.log_u[chain, draw], 709.0)))
+            if u is not None and not (0 < u < 1e307):
                 continue  # beyond what a float can hold; the chain works with its logarithm
             again = post.model.log_joint(X, labels, u, **values)
             # The chain's statistics are kept by rank-one updates, which cost digits where clusters are far wider than the base measure.

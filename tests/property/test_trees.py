@@ -174,7 +174,7 @@ def test_a_stream_is_a_valid_forest_after_every_batch(seed: int, n: int, size: i
         assert len(set(zip(forest.labels.tolist(), stream.labels.tolist(), strict=True))) == stream.n_clusters
         assert set(stream.cluster_ids.tolist()) == set(stream.labels.tolist())
     sizes = np.bincount(forest.labels)
-    u, alpha = stream.values["u"][0], stream.values["alpha"][0]
+    u, alpha = np.exp(stream.values["log_u"][0]), stream.values["alpha"][0]
     sigma = stream.values["sigma"]
     prior = hr.NGG(1.0, 0.5, 1.0).log_partition(sizes, u, alpha=alpha, sigma=sigma)
     data = sum(likelihood.log_marginal(X[forest.labels == k]) for k in range(len(sizes)))

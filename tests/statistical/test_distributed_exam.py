@@ -78,18 +78,18 @@ class Sharded:
         chain.update_u, chain.update_hyper = update_u, bool(model.prior.laws())
         if not self.sweeps:
             stand_still(chain, X)
-        draws: dict[str, list[Any]] = {"labels": [], "log_joint": [], "u": [], **{name: [] for name in moving}}
+        draws: dict[str, list[Any]] = {"labels": [], "log_joint": [], "log_u": [], **{name: [] for name in moving}}
         for iteration in range(1, iterations + 1):
             chain.step(iteration)
             now = chain.values()
             draws["labels"].append(np.concatenate(chain.labels()))
             draws["log_joint"].append(chain.log_joint())
-            for name in ("u", *moving):
+            for name in ("log_u", *moving):
                 draws[name].append(now[name])
             chain.workers.restart_from(0, [])
         workers.close()
         traces = {name: np.array(draws[name]) for name in moving}
-        return KernelDraws(canonical(np.array(draws["labels"])), np.array(draws["u"]), traces, np.array(draws["log_joint"]))
+        return KernelDraws(canonical(np.array(draws["labels"])), np.exp(draws["log_u"]), traces, np.array(draws["log_joint"]))
 
 
 def stand_still(chain: Coordinator, X: Any) -> None:

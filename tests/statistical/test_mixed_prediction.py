@@ -49,7 +49,7 @@ def test_density_and_place_of_a_new_row(when: int) -> None:
     whole = log_evidence(more, later)
     exact = whole - log_evidence(X, TIMES)
     by_chain = [
-        hr.Posterior(**{name: getattr(post, name)[[c]] for name in ("labels", "log_joint", "u", "alpha", "sigma", "tau")},
+        hr.Posterior(**{name: getattr(post, name)[[c]] for name in ("labels", "log_joint", "log_u", "alpha", "sigma", "tau")},
                      X=X, model=post.model, times=TIMES).log_density(NEW[None], times=[when])[0]
         for c in range(post.chains)
     ]  # fmt: skip

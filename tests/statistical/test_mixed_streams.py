@@ -83,7 +83,7 @@ def test_places_with_a_kernel_of_their_own() -> None:
     np.testing.assert_allclose(q, [[1.0, np.exp(-50)], [np.exp(-1), np.exp(-41)], [np.exp(-50), 1.0]])
     model = hr.Mixture(near, hr.GaussianWishart.nips2015())
     forest = hr.ibhc(model, X, times=places, seed=0)
-    assert forest.log_joint == pytest.approx(model.log_joint(X, forest.labels, u=forest.values["u"], times=places))
+    assert forest.log_joint == pytest.approx(model.log_joint(X, forest.labels, u=np.exp(forest.values["log_u"]), times=places))
     post = hr.sample(model, X, times=places, draws=10, warmup=5, chains=1, seed=0, progress=False)
     assert np.isfinite(post.log_density(X[:3], times=places[:3])).all()
     far = hr.MixedNRM(hr.NGG(1.0, 0.3), basis=[(0.0, 0.0), (5.0, 5.0)], decay=1.0).group(places, 36).q

@@ -156,7 +156,7 @@ def test_new_rows_meet_the_likelihood_itself(likelihood: str) -> None:
     model = hr.Mixture(hr.DP(0.8), family, power=0.3).resolve(X)
     X = model.likelihood.check(X)
     post = hr.sample(model, X, draws=4, warmup=4, chains=1, seed=0, progress=False)
-    plain = hr.Posterior(**{name: getattr(post, name) for name in ("labels", "log_joint", "X", "u", "alpha", "sigma", "tau")},
+    plain = hr.Posterior(**{name: getattr(post, name) for name in ("labels", "log_joint", "X", "log_u", "alpha", "sigma", "tau")},
                          model=replace(model, power=1.0))  # fmt: skip
     np.testing.assert_allclose(post.log_density(X[:3]), plain.log_density(X[:3]), rtol=1e-12)
     stream = TreeStream(model, seed=1)

@@ -42,7 +42,7 @@ def make() -> Callable[..., Posterior]:
         model = model.resolve(data)
         stack = canonical(labels)
         alpha, sigma, tau = model.prior.measure({"alpha": 1.0, **model.prior.values()})
-        fill = {"u": 1.3, "alpha": alpha, "sigma": sigma, "tau": tau}
+        fill = {"log_u": np.log(1.3), "alpha": alpha, "sigma": sigma, "tau": tau}
         if "theta" in model.prior.values():
             fill["theta"] = model.prior.values()["theta"]
         traces = {name: np.full(stack.shape[:2], float(value)) for name, value in fill.items()}
@@ -67,7 +67,7 @@ def post(make: Callable[..., Posterior]) -> Posterior:
         model,
         X,
         labels,
-        u=rng.gamma(2, 1, shape),
+        log_u=np.log(rng.gamma(2, 1, shape)),
         alpha=rng.gamma(2, 1, shape),
         sigma=rng.beta(2, 2, shape),
         sample_stats={"accepted": rng.random(shape)},

@@ -179,7 +179,7 @@ def test_groups() -> None:
     model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3, 1e-3), basis=[2, 4], decay=0.2), hr.GaussianWishart())
     forest = hr.ibhc(model, toy.X, times=toy.times, passes=2, seed=0)
     forest.validate()
-    expected = model.log_joint(toy.X, forest.labels, u=forest.values["u"], times=toy.times)
+    expected = model.log_joint(toy.X, forest.labels, u=np.exp(forest.values["log_u"]), times=toy.times)
     assert forest.log_joint == pytest.approx(expected, abs=1e-6)
 
 

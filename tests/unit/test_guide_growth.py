@@ -15,8 +15,7 @@ def test_joined_roots_hold_every_row(u):
     bound = model.likelihood.bind(X)
     for seed in range(8):
         builder = _core.TreeBuilder(bound, model.prior.to_core(), seed=seed)
-        state = builder.state()
-        builder.set_state(np.array([np.log(u)]), state["alpha"], state["sigma"], state["tau"], state["theta"])
+        builder.set_state(builder.state() | {"log_u": np.array([np.log(u)])})
         builder.ibhc()
         builder.join_roots()
         assert len(builder.arrays()["left"]) == 2 * len(X) - 1

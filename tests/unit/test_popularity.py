@@ -77,7 +77,7 @@ def test_basis_is_the_conditional_of_z() -> None:
     model = hr.Mixture(hr.MixedNRM(hr.NGG(1.0, 0.3, 0.5), basis=[1, 3], decay=0.5), hr.GaussianWishart())
     split = np.where(np.arange(12) == 0, 3, own)  # one row of the first cluster alone
     labels = np.stack([own, own, split])[None]
-    traces = {"u": rng.gamma(2, 1, (1, 3, 3)), "alpha": rng.gamma(2, 1, (1, 3, 2))} | {
+    traces = {"log_u": np.log(rng.gamma(2, 1, (1, 3, 3))), "alpha": rng.gamma(2, 1, (1, 3, 2))} | {
         "sigma": np.full((1, 3), 0.3), "tau": np.full((1, 3), 0.5)
     }  # fmt: skip
     post = hr.Posterior(labels=labels, log_joint=np.zeros((1, 3)), X=np.zeros((12, 2)), model=model, times=times, **traces)
@@ -87,7 +87,7 @@ def test_basis_is_the_conditional_of_z() -> None:
 
     def conditional(rows: np.ndarray, draw: int) -> np.ndarray:
         log = np.log(grouping.q[grouping.codes[rows]]).sum(axis=0) + np.log(traces["alpha"][0, draw])
-        log -= (len(rows) - 0.3) * np.log(traces["u"][0, draw] @ grouping.q + 0.5)
+        log -= (len(rows) - 0.3) * np.log(np.exp(traces["log_u"][0, draw]) @ grouping.q + 0.5)
         return np.exp(log) / np.exp(log).sum()
 
     for k in (1, 2):

@@ -42,7 +42,7 @@ def test_draws_are_checked_and_canonical(post: Posterior) -> None:
     [
         ("labels", np.zeros((3, 4), dtype=int), r"labels must have the shape \(chain, draw, row\)"),
         ("log_joint", np.zeros((2, 29)), r"log_joint must have the shape \(chain, draw\) = \(2, 30\)"),
-        ("u", np.zeros(60), r"u must have the shape"),
+        ("log_u", np.zeros(60), r"log_u must have the shape"),
         ("sample_stats", {"x": np.zeros(3)}, r"sample_stats\['x'\] must have the shape"),
         ("n_clusters", np.ones((2, 30)), "n_clusters must be the numbers of clusters of the labels"),
         ("X", np.zeros((19, 2)), "X must have the 20 rows of the labels"),
@@ -63,7 +63,7 @@ def test_summary_rows_columns_and_verdict(post: Posterior) -> None:
     table = post.summary(0.9)
     assert table["quantity"].tolist() == ["log_joint", "n_clusters", "log_u", "alpha", "sigma"]
     assert list(table) == ["quantity", "mean", "sd", "hdi_low", "hdi_high", "mcse", "ess_bulk", "ess_tail", "r_hat"]
-    assert table["mean"][2] == pytest.approx(np.log(post.u).mean())  # type: ignore[union-attr]
+    assert table["mean"][2] == pytest.approx(post.log_u.mean())  # type: ignore[union-attr]
     assert "run longer" in str(table)  # 60 draws are few
     assert "90%" in table.title
 
@@ -79,16 +79,16 @@ def test_verdict_follows_the_chains(make: Any, post: Posterior) -> None:
     assert "do not agree yet" in bad.summary().note
     assert "log_joint" in bad.summary().note
     short = dataclasses.replace(
-        good, **{name: getattr(good, name)[:, :2] for name in ("labels", "log_joint", "n_clusters", "u", "alpha", "sigma", "tau")}
+        good, **{name: getattr(good, name)[:, :2] for name in ("labels", "log_joint", "n_clusters", "log_u", "alpha", "sigma", "tau")}
     )
     assert "Too few draws" in short.summary().note
 
 
 def test_summary_of_components_shows_the_worst(post: Posterior) -> None:
     rng = np.random.default_rng(0)
-    u = rng.gamma(2, 1, (2, 30, 25))
-    u[1, :, 17] += 5
-    rows = dataclasses.replace(post, u=u).summary()["quantity"].tolist()
+    log_u = np.log(rng.gamma(2, 1, (2, 30, 25)))
+    log_u[1, :, 17] += 2
+    rows = dataclasses.replace(post, log_u=log_u).summary()["quantity"].tolist()
     assert sum(name.startswith("log_u[") for name in rows) == 10
     assert "log_u[17]" in rows
 
@@ -130,7 +130,7 @@ def test_to_arviz(post: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
     data = post.to_arviz()
     assert data.posterior["labels"].dims == ("chain", "draw", "point")
     assert np.array_equal(data.posterior["labels"].values, post.labels)
-    assert {"n_clusters", "u", "alpha", "sigma", "tau"} <= set(data.posterior)
+    assert {"n_clusters", "log_u", "alpha", "sigma", "tau"} <= set(data.posterior)
     assert np.array_equal(data.sample_stats["lp"].values, post.log_joint)
     assert "accepted" in data.sample_stats
     assert data.observed_data["X"].shape == (20, 2)
@@ -275,7 +275,9 @@ def test_predict_with_times(make: Any) -> None:
     times = np.array([2000, 2000, 2001, 2001, 2002, 2002])
     model = Mixture(MixedNRM(NGG(1.0, 0.3, 1.0), decay=0.5), GaussianDiagonal())
     shape = (1, 4, 3)
-    post = make(model, X, np.tile([0, 0, 0, 1, 1, 1], (1, 4, 1)), u=rng.gamma(2, 1, shape), alpha=np.ones(shape), times=times)
+    post = make(
+        model, X, np.tile([0, 0, 0, 1, 1, 1], (1, 4, 1)), log_u=np.log(rng.gamma(2, 1, shape)), alpha=np.ones(shape), times=times
+    )
     proba = post.predict_proba(X, times=times)
     assert proba.sum(axis=1) == pytest.approx(np.ones(6))
     assert not np.allclose(proba, post.predict_proba(X, times=times[::-1].copy()))

@@ -32,7 +32,7 @@ def test_a_file_brings_everything_back(post: Posterior, tmp_path: Path) -> None:
     post.save(path)
     back = load(path)
     assert isinstance(back, Posterior)
-    for name in ("labels", "log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "X"):
+    for name in ("labels", "log_joint", "n_clusters", "log_u", "alpha", "sigma", "tau", "X"):
         assert np.array_equal(getattr(back, name), getattr(post, name)), name
         assert getattr(back, name).dtype == getattr(post, name).dtype
     assert back.theta is None
@@ -90,7 +90,7 @@ def test_every_prior_and_likelihood_of_the_registry_comes_back(make: Any, tmp_pa
         for family, X in cases:
             model = Mixture(prior, family).resolve(X)
             times = [1, 1, 1, 2, 2, 2] if prior.grouped else None
-            traces = {"u": np.ones((1, 2, 2)), "alpha": np.ones((1, 2, 2))} if prior.grouped else {}
+            traces = {"log_u": np.zeros((1, 2, 2)), "alpha": np.ones((1, 2, 2))} if prior.grouped else {}
             make(model, model.likelihood.check(X), np.zeros((1, 2, 6)), times=times, **traces).save(tmp_path / "x")
             assert load(tmp_path / "x").model == model
 
@@ -114,7 +114,7 @@ def test_times_and_a_mixed_prior_come_back(make: Any, tmp_path: Path) -> None:
     times = [date(2001, 1, 1), date(2001, 1, 1), date(2002, 1, 1), date(2003, 1, 1)]
     prior = MixedNRM(NGG(1.0, 0.3, 1.0), decay=0.5)
     shape = (1, 2, 3)
-    post = make(Mixture(prior, GaussianDiagonal()), X, np.zeros((1, 2, 4)), u=np.ones(shape), alpha=np.ones(shape), times=times)
+    post = make(Mixture(prior, GaussianDiagonal()), X, np.zeros((1, 2, 4)), log_u=np.zeros(shape), alpha=np.ones(shape), times=times)
     post.save(tmp_path / "x")
     back = load(tmp_path / "x")
     assert back.model == post.model
@@ -203,13 +203,13 @@ def npy(array: np.ndarray, **options: Any) -> bytes:
 
 
 HEADERS: list[tuple[Any, str]] = [
-    (lambda h: h.update(version=7), r"must have version 1, all this Hedgerow reads\. Got version 7"),
+    (lambda h: h.update(version=7), r"must have version 1, 2, all this Hedgerow reads\. Got version 7"),
     (lambda h: h.update(container=2), "container version 2, which only a newer Hedgerow reads"),
     (lambda h: h.update(kind="forest"), "must name a stored posterior. Got a stored forest"),
     (lambda h: h.update(format="elsewhere"), "a header of another format"),
     (lambda h: h.pop("content"), "a header with parts missing"),
-    (lambda h: h["arrays"].update(u=["<f8", [2, 10**15]]), "that is not what it declares"),
-    (lambda h: h["arrays"].pop("u"), "arrays other than the header lists"),
+    (lambda h: h["arrays"].update(log_u=["<f8", [2, 10**15]]), "that is not what it declares"),
+    (lambda h: h["arrays"].pop("log_u"), "arrays other than the header lists"),
     (lambda h: h["arrays"].update(extra=["<f8", [1]]), "arrays other than the header lists"),
     (lambda h: h["content"].pop("data"), "parts that do not fit"),
     (lambda h: h["content"].update(data={"form": "pickle"}), "parts that do not fit"),
@@ -239,12 +239,12 @@ class Trap:
 
 
 MEMBERS: list[tuple[Any, str]] = [
-    (lambda p: p.update({"u.npy": npy(np.array([Trap()], dtype=object), allow_pickle=True)}), "not what it declares"),
-    (lambda p: p.update({"u.npy": p["u.npy"].replace(b"(2, 30)", b"(9, 99)")}), "not what it declares"),
-    (lambda p: p.update({"u.npy": p["u.npy"].replace(b"(2, 30), }", b"(-2,-30),}")}), "not what it declares"),
-    (lambda p: p.update({"u.npy": p["u.npy"][:60]}), "broken header"),
-    (lambda p: p.update({"u.npy": b"not an array at all"}), "broken header"),
-    (lambda p: p.update({"u.npy": p["u.npy"][:-8]}), "not what it declares"),
+    (lambda p: p.update({"log_u.npy": npy(np.array([Trap()], dtype=object), allow_pickle=True)}), "not what it declares"),
+    (lambda p: p.update({"log_u.npy": p["log_u.npy"].replace(b"(2, 30)", b"(9, 99)")}), "not what it declares"),
+    (lambda p: p.update({"log_u.npy": p["log_u.npy"].replace(b"(2, 30), }", b"(-2,-30),}")}), "not what it declares"),
+    (lambda p: p.update({"log_u.npy": p["log_u.npy"][:60]}), "broken header"),
+    (lambda p: p.update({"log_u.npy": b"not an array at all"}), "broken header"),
+    (lambda p: p.update({"log_u.npy": p["log_u.npy"][:-8]}), "not what it declares"),
     (lambda p: p.update({"labels.npy": npy(np.full((2, 30, 20), 250, np.uint8))}), "labels must be below the number of rows"),
     (lambda p: p.update({"../../evil.npy": b"x"}), "arrays other than the header lists"),
     (lambda p: p.pop("header.json"), "a zip without header.json"),
@@ -282,8 +282,8 @@ def test_a_member_listed_twice_is_refused(post: Posterior, tmp_path: Path) -> No
     post.save(tmp_path / "x")
     with zipfile.ZipFile(tmp_path / "x", "a") as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        archive.writestr("u.npy", b"again")
-    with pytest.raises(FormatError, match=r"two members called 'u\.npy'"):
+        archive.writestr("log_u.npy", b"again")
+    with pytest.raises(FormatError, match=r"two members called 'log_u\.npy'"):
         load(tmp_path / "x")
 
 

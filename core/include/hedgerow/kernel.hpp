@@ -27,9 +27,10 @@ struct State {
 // Takes whichever of the two partitions, this one or the state's, has the higher joint density.
 void take_higher(State& state, const std::vector<int>& labels);
 
-// What a kernel carries from one iteration to the next, as plain numbers.
+// What a kernel carries from one iteration to the next, as plain numbers. Counters are few and may change with every iteration; the
+// rest is large, and stays as it is once the warm-up is over, so that it need not be written with every state.
 struct Carried {
-  std::vector<std::int32_t> whole;
+  std::vector<std::int32_t> counters, whole;
   std::vector<double> real;
 };
 
@@ -38,6 +39,7 @@ class CarriedReader {
  public:
   CarriedReader(const Carried& from, bool warming, bool first_layout) : from_(from), warming_(warming), first_layout_(first_layout) {}
   bool warming() const { return warming_; }  // taken before the end of the warm-up
+  int counter();                             // older files have counters among the whole numbers
   int whole() { return wholes(1)[0]; }
   std::vector<int> wholes(std::size_t count);
   std::vector<double> reals(std::size_t count);
@@ -46,13 +48,13 @@ class CarriedReader {
   int set_aside_wholes(std::size_t count);  // the last of them
   void set_aside_reals(std::size_t count);
   Carried take_aside() { return std::exchange(aside_, {}); }
-  bool at_end() const { return whole_ == from_.whole.size() && real_ == from_.real.size(); }
+  bool at_end() const { return counter_ == from_.counters.size() && whole_ == from_.whole.size() && real_ == from_.real.size(); }
 
  private:
   const Carried& from_;
   bool warming_, first_layout_;
   Carried aside_;
-  std::size_t whole_ = 0, real_ = 0;
+  std::size_t counter_ = 0, whole_ = 0, real_ = 0;
 };
 
 class Kernel {

@@ -31,6 +31,22 @@ struct Prior {
   std::vector<double> q;  // groups × bases, empty means 1
 };
 
+// What the updates of a measure change. Everything that copies, binds or stores a state goes by this list of names.
+struct MeasureState {
+  std::vector<double> log_u;  // one per group
+  std::vector<double> alpha;  // one per basis measure
+  double sigma = 0.0, tau = 1.0, theta = 1.0;
+
+  template <class Self, class Visit>
+  static void each(Self& self, const Visit& visit) {
+    visit("log_u", self.log_u);
+    visit("alpha", self.alpha);
+    visit("sigma", self.sigma);
+    visit("tau", self.tau);
+    visit("theta", self.theta);
+  }
+};
+
 class Measure {
  public:
   Measure(const Prior& prior, std::vector<int> group_sizes);
@@ -42,14 +58,15 @@ class Measure {
   bool has_laws() const { return prior_.alpha_law || prior_.sigma_law || prior_.tau_law || prior_.theta_law; }
 
   // State.
-  double log_u(int t = 0) const { return log_xi_[t]; }
-  double alpha(int r = 0) const { return alpha_[r]; }
-  double sigma() const { return sigma_; }
-  double tau() const { return tau_; }
-  double theta() const { return theta_; }
-  void set(const double* log_xi, const double* alpha, double sigma, double tau, double theta);
-  // Whether a measure of this prior can have these values, which come from outside: T of log_xi, R of alpha.
-  bool possible(const double* log_xi, const double* alpha, double sigma, double tau, double theta) const;
+  double log_u(int t = 0) const { return now_.log_u[t]; }
+  double alpha(int r = 0) const { return now_.alpha[r]; }
+  double sigma() const { return now_.sigma; }
+  double tau() const { return now_.tau; }
+  double theta() const { return now_.theta; }
+  const MeasureState& state() const { return now_; }
+  void set(MeasureState state);
+  // Whether a measure of this prior can be in a state that comes from outside.
+  bool possible(const MeasureState& state) const;
   void set_group_sizes(std::vector<int> sizes);
   void add_point(int t);
   void set_log_xi(int t, double log_xi);
@@ -59,7 +76,7 @@ class Measure {
   bool u_integrated() const { return prior_.kind == PriorKind::dp && T_ == 1 && R_ == 1; }
 
   // The normalized stable process: its partitions know neither u nor α.
-  bool plain_stable() const { return T_ == 1 && R_ == 1 && trivial_q_ && tau_ == 0.0; }
+  bool plain_stable() const { return T_ == 1 && R_ == 1 && trivial_q_ && now_.tau == 0.0; }
 
   // Weights count every row in units of e^(−log_unit), which is near 1/(ξ̄+τ): u may be e^(10⁸), and what is left of differences
   // between weights as they are would be rounding. A row's weight as it is has log_unit subtracted; log_units() is that for all rows.
@@ -144,8 +161,7 @@ class Measure {
   bool trivial_q_;
   std::vector<int> n_t_;
   int n_ = 0;
-  std::vector<double> log_xi_, alpha_;
-  double sigma_, tau_, theta_;
+  MeasureState now_;
   std::vector<double> log_q_;
   std::vector<Block> blocks_;  // of the groups that have points
   std::vector<int> block_of_;  // each group's, -1 for one without points

@@ -14,8 +14,9 @@ struct SmcResult {
   double log_evidence = 0.0;
   std::vector<double> log_weights;  // of the particles at the end, normalised
   std::vector<int> labels;          // particles × rows, canonical
-  std::vector<double> log_u, alpha, sigma, tau, theta, log_joint;
-  std::vector<int> first_ancestors;  // index at the start of each particle's line
+  std::vector<double> log_joint;
+  std::vector<MeasureState> measures;  // one per particle
+  std::vector<int> first_ancestors;    // index at the start of each particle's line
   int resamplings = 0;
   std::vector<double> effective;  // after each row
 };

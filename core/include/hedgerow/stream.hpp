@@ -28,8 +28,8 @@ struct StreamState {
   std::vector<std::int32_t> left, right, size, free_nodes, roots, tags, groups, group_sizes, compared, row_point, free_rows, doubtful,
       home, folds, fold_node, event_kind, event_cluster, event_other, event_size;
   std::vector<std::int64_t> event_at, packed_start;
-  std::vector<double> log_like, slack, log_q, packed, log_u, alpha, imputed;
-  double sigma = 0.0, tau = 0.0, theta = 0.0;
+  std::vector<double> log_like, slack, log_q, packed, imputed;
+  MeasureState measure;
   std::array<std::uint64_t, 4> rng{};
   std::int64_t seen = 0, swept_at = 0;
   std::int32_t next_id = 0, cursor = 0;
@@ -79,11 +79,11 @@ class Stream final : private Witness {
   struct Moment {
     PagedVector<Forest::Inner> inner;
     std::vector<int> free_nodes, roots, tags, compared, doubtful;
-    std::vector<double> log_q, packed, log_u, alpha;
+    std::vector<double> log_q, packed;
+    MeasureState measure;
     std::vector<std::size_t> packed_start;
     std::vector<Event> events;
     std::size_t first_event = 0;
-    double sigma = 0.0, tau = 0.0, theta = 0.0;
     std::int64_t seen = 0, swept_at = 0;
     int next_id = 0, cursor = 0;
   };

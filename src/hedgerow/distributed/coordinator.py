@@ -24,6 +24,7 @@ from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_ro
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Place, Sweep, Tell
 from hedgerow.mixture import Mixture
+from hedgerow.priors.state import numbers, packed, with_log_u
 
 __all__ = ["Coordinator"]
 
@@ -97,10 +98,8 @@ class Coordinator:
         return float(self.measure.log_partition(self.sizes)) + float(self._ledger.log_marginals().sum())
 
     def values(self) -> dict[str, float]:
-        """u and the hyper-parameters."""
-        state = self.measure.state()
-        plain = {name: float(state[name]) for name in ("sigma", "tau", "theta")}
-        return {"u": float(np.exp(state["log_u"][0])), "alpha": float(state["alpha"][0])} | plain
+        """log u and the hyper-parameters."""
+        return numbers(self.measure.state())
 
     def labels(self) -> list[npt.NDArray[Any]]:
         """Labels of every shard."""
@@ -117,9 +116,7 @@ class Coordinator:
 
     def state(self) -> dict[str, Any]:
         """All that `restore` needs beside the labels."""
-        measure = self.measure.state()
-        values = {name: float(np.ravel(measure[name])[0]) for name in ("log_u", "alpha", "sigma", "tau", "theta")}
-        return values | {"sizes": self.sizes} | self._ledger.pack()
+        return self.values() | {"sizes": self.sizes} | self._ledger.pack()
 
     def restore(self, labels: Sequence[IntArray], state: Mapping[str, Any]) -> bool:
         """Go back to a state that was left; False if these rows under these labels are not what it was about."""
@@ -131,7 +128,7 @@ class Coordinator:
         self.sizes = np.ascontiguousarray(state["sizes"], np.int64)
         self._ledger.restore(state["numbers"], state["start"])
         self._names = None
-        self.measure.set_state(**{name: float(state[name]) for name in ("log_u", "alpha", "sigma", "tau", "theta")})
+        self.measure.set_state(packed(state))
         return same and bool(np.allclose(found, self._ledger.log_marginals(), rtol=1e-6, atol=1e-3))
 
     def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None) -> None:
@@ -142,9 +139,7 @@ class Coordinator:
             for number in range(_SETTLING):
                 self.measure.update(self.sizes, self._word(0, _SETTLED + number), True, True)
             return
-        state = self.measure.state()
-        now = {name: start.get(name, float(np.ravel(state[name])[0])) for name in ("alpha", "sigma", "tau", "theta")}
-        self.measure.set_state(log_u=float(np.log(start["u"])), **now)
+        self.measure.set_state(packed(self.values() | with_log_u(start)))
 
     # ---- one iteration
 

@@ -17,6 +17,7 @@ from hedgerow import _core
 from hedgerow.distributed.working_shard import Command, WorkingShard
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
+from hedgerow.priors.state import Values, numbers, packed
 from hedgerow.trees import Forest
 
 __all__ = ["Grow", "Joiner", "Sprout"]
@@ -42,8 +43,7 @@ class Grow(Command):
         fresh = shard.trees is None
         if fresh:
             shard.trees = _core.TreeBuilder(shard.bound, self.prior.to_core(), None, None, None, self.seed, shard.source.number)
-        values = dict(self.values)
-        shard.trees.set_state(np.array([values.pop("log_u")]), np.array([values.pop("alpha")]), **values)
+        shard.trees.set_state(packed(self.values))
         if fresh:
             shard.trees.ibhc(self.repair)
         else:
@@ -68,8 +68,7 @@ class Sprout(Command):
             return {"count": np.zeros(0, np.int64), "start": np.zeros(1, np.int64), "numbers": np.zeros(0), "slack": np.zeros(0)}
         bound = self.model.bind(shard.data[self.rows])
         trees = _core.TreeBuilder(bound, self.model.prior.to_core(), None, None, None, self.seed, shard.source.number)
-        values = dict(self.values)
-        trees.set_state(np.array([values.pop("log_u")]), np.array([values.pop("alpha")]), **values)
+        trees.set_state(packed(self.values))
         trees.ibhc("reinsert")
         return _roots(trees, _core.Shard(bound, 0, 0))[1]
 
@@ -100,12 +99,11 @@ class Joiner:
 
     def values(self) -> dict[str, float]:
         """u and the hyper-parameters as all shards are to use them."""
-        state = self._measure.state()
-        return {name: float(np.ravel(state[name])[0]) for name in ("log_u", "alpha", "sigma", "tau", "theta")}
+        return numbers(self._measure.state())
 
     def adopt(self, values: Mapping[str, float]) -> None:
         """Take values from elsewhere."""
-        self._measure.set_state(**values)
+        self._measure.set_state(packed(values))
 
     def resample(self, forest: Forest, number: int) -> None:
         """Draw u and the hyper-parameters given the roots."""
@@ -136,10 +134,8 @@ class Joiner:
             pairs = [groups[i : i + 2] for i in range(0, len(groups), 2)]
             groups = [trees.join(pair[0] + pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
         used = trees.used
-        values = self.values()
-        values["u"] = float(np.exp(values.pop("log_u")))
         parts = {name: getattr(trees, name)[:used] for name in _ARRAYS}
-        return Forest(**parts, log_front=float(self._measure.log_front()), values=values)
+        return Forest(**parts, log_front=float(self._measure.log_front()), values=Values(self.values()))
 
     def clusters(self, forest: Forest) -> tuple[FloatArray, LongArray, FloatArray]:
         """Statistics and log sizes of the roots of the forest joined last."""

@@ -29,6 +29,7 @@ from hedgerow.distributed.scouts import Known
 from hedgerow.distributed.working_shard import fingerprint, shard_file
 from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
+from hedgerow.priors.state import with_log_u
 from hedgerow.sampling import Checkpoint
 from hedgerow.sampling.lock import FolderLock
 
@@ -184,7 +185,7 @@ class Lasting:
             part = {kind: _named(stored.arrays, kind) for kind in ("state", "known", "trace", "stat")}
             known = part["known"]["0"], part["known"]["1"], part["known"]["2"]
             state = {name: value if value.ndim else value.item() for name, value in part["state"].items()}
-            traces = part["trace"] | ({"sample_stats": part["stat"]} if part["trace"] else {})
+            traces = with_log_u(part["trace"]) | ({"sample_stats": part["stat"]} if part["trace"] else {})
             return Standing(iteration, labels, state, known, traces)
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
             raise FormatError(

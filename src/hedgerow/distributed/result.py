@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hedgerow.distributed.working_shard import shard_file
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
+from hedgerow.priors.state import MeasureTraces
 from hedgerow.summaries.partitions import canonical
 from hedgerow.trees import Forest
 
@@ -23,7 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DistributedPosterior:
+class DistributedPosterior(MeasureTraces):
     """Draws of one chain; every trace has one entry per kept draw.
 
     Attributes
@@ -32,7 +33,7 @@ class DistributedPosterior:
         Resolved.
     shard_rows : tuple of int
         Rows of each shard.
-    log_joint, n_clusters, u, alpha, sigma, tau, theta : (draws,)
+    log_joint, n_clusters, log_u, alpha, sigma, tau, theta : (draws,)
     sample_stats : mapping
         What the chain counted, (draws,) each.
     run : mapping
@@ -54,11 +55,6 @@ class DistributedPosterior:
     shard_rows: tuple[int, ...]
     log_joint: FloatArray
     n_clusters: IntArray
-    u: FloatArray
-    alpha: FloatArray
-    sigma: FloatArray
-    tau: FloatArray
-    theta: FloatArray
     sample_stats: Mapping[str, FloatArray]
     """What happened in each iteration kept, and its seconds in all and in shards."""
     run: Mapping[str, Any]

@@ -18,6 +18,7 @@ from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.kernels.base import is_whole
 from hedgerow.mixture import Mixture
+from hedgerow.priors.state import LISTS, NAMES, MeasureTraces
 
 __all__ = ["SmcResult", "smc"]
 
@@ -25,7 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SmcResult:
+class SmcResult(MeasureTraces):
     """Weighted draws of the posterior and the evidence.
 
     `labels` has one row per particle; `weights` sum to 1 over all particles of all runs. `log_evidence_se` is the
@@ -37,7 +38,7 @@ class SmcResult:
     log_evidence, log_evidence_se : float
         log p(X) and its standard error.
     labels : (particles, n) int32
-    weights, log_joint, u, alpha, sigma, tau, theta : (particles,)
+    weights, log_joint, log_u, alpha, sigma, tau, theta : (particles,)
         Weight, log joint and state of every particle; NaN where the prior has no such thing.
     effective : (runs, n)
         Effective number of particles after each row.
@@ -55,11 +56,6 @@ class SmcResult:
     labels: npt.NDArray[np.int32]
     weights: FloatArray
     log_joint: FloatArray
-    u: FloatArray
-    alpha: FloatArray
-    sigma: FloatArray
-    tau: FloatArray
-    theta: FloatArray
     effective: FloatArray
     run_log_evidence: FloatArray
     model: Mixture = field(repr=False)
@@ -161,11 +157,9 @@ def smc(
     total = float(np.logaddexp.reduce(log_evidence))
     share = np.exp(log_evidence - total)
     weights = np.concatenate([s * np.exp(run["log_weights"]) for s, run in zip(share, done, strict=True)])
+    stacked = {name: np.concatenate([run[name] for run in done]) for name in ("labels", "log_joint", *NAMES)}
     if grouping is None:
-        for run in done:
-            run["u"], run["alpha"] = run["u"][:, 0], run["alpha"][:, 0]
-    names = ("labels", "log_joint", "u", "alpha", "sigma", "tau", "theta")
-    stacked = {name: np.concatenate([run[name] for run in done]) for name in names}
+        stacked |= {name: stacked[name][:, 0] for name in LISTS}
     return SmcResult(
         log_evidence=total - float(np.log(runs)),
         log_evidence_se=_standard_error(done, share),

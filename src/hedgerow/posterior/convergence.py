@@ -25,18 +25,18 @@ def quantities(draws: Draws) -> dict[str, FloatArray]:
     found: dict[str, FloatArray] = {"log_joint": draws.log_joint, "n_clusters": draws.n_clusters.astype(np.float64)}
     traces = draws.traces()
     auxiliary = draws.model is not None and draws.model.prior.u_integrates
-    for name in (*(() if auxiliary else ("u",)), *(name for name in draws.sampled() if name != "u")):
+    for name in (*(() if auxiliary else ("log_u",)), *(name for name in draws.sampled() if name != "log_u")):
         if name not in traces:
             continue
-        trace, title = (np.log(traces[name]), "log_u") if name == "u" else (traces[name], name)
+        trace = traces[name]
         if trace.ndim == 2:
-            found[title] = trace
+            found[name] = trace
             continue
         components = list(range(trace.shape[2]))
         if len(components) > _COMPONENTS:
             worst = np.argsort([-rhat(trace[:, :, j]) for j in components], kind="stable")
             components = sorted(int(j) for j in worst[:_COMPONENTS])
-        found.update({f"{title}[{j}]": trace[:, :, j] for j in components})
+        found.update({f"{name}[{j}]": trace[:, :, j] for j in components})
     return found
 
 

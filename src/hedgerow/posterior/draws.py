@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
+from hedgerow.priors.state import LISTS, NAMES, MeasureTraces, takes_u
 from hedgerow.summaries.partitions import canonical, count_clusters
 
 __all__ = ["TRACES", "Draws", "FloatArray", "IntArray"]
@@ -20,15 +21,16 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 
 #: Traces that a prior may or may not have; absent ones are None.
-TRACES = ("u", "alpha", "sigma", "tau", "theta")
+TRACES = NAMES
 
 
+@takes_u
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Draws:
+class Draws(MeasureTraces):
     """What the chains left behind.
 
     `labels` (chain, draw, n) are canonical; `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
-    Under a `MixedNRM` prior u has a third axis over groups and alpha one over basis measures, and `times` holds the group of
+    Under a `MixedNRM` prior log_u has a third axis over groups and alpha one over basis measures, and `times` holds the group of
     every row. `X` is the data as the likelihood checked it, `model` the resolved mixture, `run` the record of the run.
     """
 
@@ -37,11 +39,6 @@ class Draws:
     X: Any
     model: Mixture | None
     n_clusters: IntArray = None  # type: ignore[assignment]  # counted from the labels when left out
-    u: FloatArray | None = None
-    alpha: FloatArray | None = None
-    sigma: FloatArray | None = None
-    tau: FloatArray | None = None
-    theta: FloatArray | None = None
     times: npt.NDArray[Any] | None = None
     sample_stats: Mapping[str, FloatArray] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +58,7 @@ class Draws:
         put(self, "log_joint", self._trace("log_joint", self.log_joint, exact=True))
         for name in TRACES:
             if getattr(self, name) is not None:
-                put(self, name, self._trace(name, getattr(self, name), exact=name not in ("u", "alpha")))
+                put(self, name, self._trace(name, getattr(self, name), exact=name not in LISTS))
         stats = {name: self._trace(f"sample_stats[{name!r}]", stat, exact=True) for name, stat in self.sample_stats.items()}
         put(self, "sample_stats", stats)
         put(self, "run", dict(self.run))
@@ -93,11 +90,6 @@ class Draws:
     def n(self) -> int:
         """Rows of the data."""
         return int(self.labels.shape[2])
-
-    def traces(self) -> dict[str, FloatArray]:
-        """Those of u, alpha, sigma, tau and theta that the prior has."""
-        present = {name: getattr(self, name) for name in TRACES}
-        return {name: trace for name, trace in present.items() if trace is not None}
 
     def sampled(self) -> list[str]:
         """Names of the hyper-parameters that moved, by the model's laws or, without a model, by the record."""

@@ -18,7 +18,7 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.plots import popularity as draw_areas
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
-from hedgerow.reference.mixed import log_cluster_terms
+from hedgerow.reference.mixed import log_cluster_terms_at_log
 from hedgerow.summaries import along_time
 
 __all__ = ["basis_weights", "plot", "popularity", "trajectories"]
@@ -43,7 +43,7 @@ def basis_weights(draws: Draws, partition: IntArray) -> FloatArray:
     prior = None if draws.model is None else draws.model.prior
     if prior is None or not prior.grouped or draws.times is None:
         raise ParameterError(f"Posterior.{owner}(): the posterior must be that of a MixedNRM prior, with its model.")
-    for name in ("u", "alpha", "sigma", "tau"):
+    for name in prior.carried():
         require(getattr(draws, name) is not None, owner, name, None, "be among the traces of the posterior")
     grouping = prior.group(draws.times, draws.n, owner)
     assert grouping is not None
@@ -54,8 +54,8 @@ def basis_weights(draws: Draws, partition: IntArray) -> FloatArray:
     for at, (labels, home) in enumerate(along_time.matched(draws.labels, partition)):
         width = len(home)
         counts = np.bincount(labels.astype(np.int64) * T + grouping.codes, minlength=width * T).reshape(width, T)
-        state = (traces["u"][at], grouping.q, traces["alpha"][at], traces["sigma"][at], traces["tau"][at])
-        terms = log_cluster_terms(counts, *state)
+        state = (grouping.q, traces["alpha"][at], traces["sigma"][at], traces["tau"][at])
+        terms = log_cluster_terms_at_log(counts, traces["log_u"][at], *state)
         weights = np.exp(terms - logsumexp(terms, axis=1, keepdims=True))
         sizes = counts.sum(axis=1)
         np.add.at(total, home, weights * sizes[:, None])

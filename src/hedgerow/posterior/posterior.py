@@ -23,6 +23,7 @@ from hedgerow.plots import cluster_posterior
 from hedgerow.posterior import convergence, exchange, pictures, popularity, prediction, reporting, storage
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
+from hedgerow.priors.state import takes_u
 from hedgerow.report import write_report
 from hedgerow.summaries import ball, clusters, coclustering, estimate
 from hedgerow.summaries.along_time import Popularity, Trajectories
@@ -63,12 +64,13 @@ class MapDraw:
         return f"MapDraw({self.n_clusters} clusters, log joint {self.log_joint:.4f}, chain {self.chain}, draw {self.draw})"
 
 
+@takes_u
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Posterior(Draws):
     """Draws of the partition, u and the hyper-parameters, with the data, the model and the record of the run.
 
     `post.labels[chain, draw]` is a partition, numbered in order of first appearance; `post.n_clusters`, `post.log_joint`,
-    `post.u`, `post.alpha`, ... are (chain, draw), None where the prior has no such thing. `post.sample_stats` holds what the
+    `post.log_u`, `post.alpha`, ... are (chain, draw), None where the prior has no such thing. `post.sample_stats` holds what the
     kernel counted.
 
     Parameters
@@ -79,7 +81,7 @@ class Posterior(Draws):
     model : Mixture or None
         Resolved.
     n_clusters : (chain, draw), optional
-    u, alpha, sigma, tau, theta : (chain, draw), optional
+    log_u, alpha, sigma, tau, theta : (chain, draw), optional
         Under a `MixedNRM` prior u has a third axis over groups and alpha one over basis measures.
     times : (n,), optional
     sample_stats : mapping

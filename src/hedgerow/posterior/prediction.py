@@ -30,10 +30,10 @@ from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
+from hedgerow.priors.state import packed
 
 __all__ = ["left_out_density", "log_density", "membership", "predictive"]
 
-_State = tuple[FloatArray, FloatArray, float, float, float]
 _ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
 
 
@@ -64,7 +64,7 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     bound = model.likelihood.bind(_stack(draws.X, fresh))
     prior = model.prior.to_core(grouping)
     for seed, labels, state in _states(draws, max_draws):
-        yield labels, _core.predictive(bound, draws.n, labels, prior, *state, groups, new_groups, seed)
+        yield labels, _core.predictive(bound, draws.n, labels, prior, state, groups, new_groups, seed)
 
 
 def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
@@ -81,23 +81,19 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     count = 0
     groups = None if grouping is None else grouping.codes
     for seed, labels, state in _states(draws, max_draws):
-        total = np.logaddexp(total, _core.left_out(bound, labels, prior, *state, groups, seed))
+        total = np.logaddexp(total, _core.left_out(bound, labels, prior, state, groups, seed))
         count += 1
     return np.asarray(total - np.log(count))
 
 
-def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[int, IntArray, _State]]:
-    """The number of each draw, its labels, and log u, alpha, sigma, tau and theta as the core takes them.
+def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[int, IntArray, dict[str, Any]]]:
+    """The number of each draw, its labels, and the state of its measure as the core takes it.
 
     Missing entries that are filled in are so by random numbers that the first decides.
     """
     for chain, draw in _positions(draws, max_draws):
         state = {name: trace[chain, draw] for name, trace in draws.traces().items()}
-        with np.errstate(divide="ignore"):  # a u that is 0 as a float
-            log_u = np.log(np.atleast_1d(state["u"]))
-        sigma, tau, theta = float(state["sigma"]), float(state["tau"]), float(state.get("theta", 0.0))
-        labels = np.ascontiguousarray(draws.labels[chain, draw])
-        yield chain * draws.draws + draw, labels, (log_u, np.atleast_1d(state["alpha"]), sigma, tau, theta)
+        yield chain * draws.draws + draw, np.ascontiguousarray(draws.labels[chain, draw]), packed(state)
 
 
 def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
@@ -176,7 +172,7 @@ def _model_of(draws: Draws) -> Mixture:
             "predict(...): the posterior must have its model. This one was loaded from a file that could not hold it: "
             "load it with load(path, model=...)."
         )
-    for name in ("u", "alpha", "sigma", "tau"):
+    for name in draws.model.prior.carried():
         require(getattr(draws, name) is not None, "predict", name, None, "be among the traces of the posterior")
     return draws.model
 

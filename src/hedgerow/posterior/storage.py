@@ -28,11 +28,13 @@ from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior.draws import TRACES, Draws
+from hedgerow.priors.state import VALUES, fits, with_log_u
 
 __all__ = ["DATA", "KIND", "load_fields", "pack", "save_posterior", "unpack"]
 
 KIND = "posterior"
-VERSION = 1
+VERSION = 2
+"""1 had u in the place of log_u."""
 DATA = ("X", "X.data", "X.indices", "X.indptr", "times")  # arrays of the rows, not of the draws
 
 
@@ -61,7 +63,7 @@ def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
     """The constructor arguments of a posterior, from a file that `save_posterior` wrote."""
     require(model is None or isinstance(model, Mixture), "load", "model", model, "be a Mixture, or left out")
-    stored = read_container(path, KIND, (VERSION,))
+    stored = read_container(path, KIND, (1, VERSION))
     try:
         return unpack(stored.content, stored.arrays, model)
     except ParameterError:
@@ -72,8 +74,9 @@ def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str
         ) from error
 
 
-def unpack(content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], model: Mixture | None) -> dict[str, Any]:
+def unpack(content: Mapping[str, Any], given: Mapping[str, npt.NDArray[Any]], model: Mixture | None) -> dict[str, Any]:
     """The constructor arguments of a posterior from what `pack` made; what does not fit together raises."""
+    arrays = with_log_u(given)
     labels = arrays["labels"]
     require(labels.dtype.kind == "u" and labels.ndim == 3, "load", "labels", labels, "be (chain, draw, row) whole numbers")
     if labels.size:
@@ -99,14 +102,13 @@ def unpack(content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], m
 def _check_traces(model: Mixture, shape: tuple[int, ...], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """u and hyper-parameters of this model, one for each draw: the core trusts them when new rows are predicted."""
     grouping = model.prior.group(arrays.get("times"), shape[2], "load")
-    ends = {"u": (), "alpha": ()} if grouping is None else {"u": grouping.q.shape[:1], "alpha": grouping.q.shape[1:]}
+    several = {} if grouping is None else {"group": grouping.q.shape[:1], "basis": grouping.q.shape[1:]}
     for name in TRACES:
         if name not in arrays:
             continue
         trace = np.asarray(arrays[name], dtype=np.float64)
-        fits = trace.shape == (*shape[:2], *ends.get(name, ())) and bool((trace >= 0).all())
-        fits = fits and (name == "u" or bool(np.isfinite(trace).all())) and (name != "sigma" or bool((trace < 1).all()))
-        require(fits, "load", name, arrays[name], "be one value for each draw, in the range of the model")
+        good = trace.shape == (*shape[:2], *several.get(VALUES[name].per or "", ())) and fits(name, trace)
+        require(good, "load", name, arrays[name], "be one value for each draw, in the range of the model")
 
 
 def _narrow(labels: npt.NDArray[np.int32]) -> npt.NDArray[Any]:

@@ -19,6 +19,7 @@ from hedgerow import _core
 from hedgerow.data.groups import Levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.priors.laws import LARGEST, LEAST_FRACTION, Beta, Gamma, Law, positive_number, real_number
+from hedgerow.priors.state import VALUES
 
 __all__ = ["Grouping", "Prior", "PriorDraw"]
 
@@ -142,6 +143,11 @@ class Prior(ABC):
         """
         given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
         return {name: value for name, value in given if isinstance(value, (Gamma, Beta))}
+
+    def carried(self) -> tuple[str, ...]:
+        """What of the state of a measure draws of this prior have."""
+        own = self.values()
+        return tuple(name for name, value in VALUES.items() if value.common or name in own)
 
     def log_partition(
         self,

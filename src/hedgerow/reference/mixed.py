@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from hedgerow.reference.prior import log_kappa, psi
+from hedgerow.reference.prior import psi
 
-__all__ = ["log_cluster_terms", "log_cluster_weight", "log_mixed_joint", "log_mixed_joint_z", "xi_bar"]
+__all__ = ["log_cluster_terms", "log_cluster_terms_at_log", "log_cluster_weight", "log_mixed_joint", "log_mixed_joint_z", "xi_bar"]
 
 Floats = NDArray[np.float64]
 
@@ -37,13 +37,23 @@ def log_cluster_terms(counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: Arr
     log q̄[c,r] = Σ_t counts[c,t] log q[t,r]; a zero q forbids the pair only where the cluster has such
     points.
     """
+    with np.errstate(divide="ignore"):
+        return log_cluster_terms_at_log(counts, np.log(xi), q, alpha, sigma, tau)
+
+
+def log_cluster_terms_at_log(
+    counts: ArrayLike, log_xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike
+) -> Floats:
+    """The same at log ξ, for ξ beyond the floats too."""
     counts, q = np.atleast_2d(np.asarray(counts, float)), np.asarray(q, float)
+    sigma = np.asarray(sigma, float)
     with np.errstate(divide="ignore"):
         log_q = np.log(q)
+        log_rate = np.logaddexp(logsumexp(log_q + np.asarray(log_xi, float)[:, None], axis=0), np.log(tau))
     present = counts[:, :, None] > 0
     log_q_bar = np.where(present, counts[:, :, None] * np.where(present, log_q, 0.0), 0.0).sum(axis=1)
     sizes = counts.sum(axis=1)[:, None]
-    return np.asarray(log_q_bar + log_kappa(sizes, xi_bar(xi, q), alpha, sigma, tau))
+    return np.asarray(log_q_bar + np.log(alpha) + gammaln(sizes - sigma) - gammaln(1 - sigma) - (sizes - sigma) * log_rate)
 
 
 def log_cluster_weight(counts: ArrayLike, xi: ArrayLike, q: ArrayLike, alpha: ArrayLike, sigma: ArrayLike, tau: ArrayLike) -> Floats:

@@ -17,6 +17,7 @@ from hedgerow.data.views import as_labels
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel, Site
 from hedgerow.mixture import Mixture
+from hedgerow.priors.state import LISTS, NAMES, MeasureTraces, fits, packed, with_log_u
 
 __all__ = ["TRACES", "Block", "Chain", "core_seed", "fresh"]
 
@@ -24,19 +25,18 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 
 #: What a block holds of every iteration beside labels and statistics.
-TRACES = ("log_joint", "n_clusters", "u", "alpha", "sigma", "tau", "theta")
-_CARRIED = ("kernel_whole", "kernel_real")
-_STATE_NAMES = ("u", "alpha", "sigma", "tau", "theta")
+TRACES = ("log_joint", "n_clusters", *NAMES)
+_CARRIED = ("kernel_counters", "kernel_whole", "kernel_real")
 
 
-@dataclass(frozen=True)
-class Block:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Block(MeasureTraces):
     """Consecutive iterations of one chain; arrays have one row per iteration kept.
 
     Attributes
     ----------
     labels : (kept, n) int32
-    n_clusters, log_joint, u, alpha, sigma, tau, theta : (kept,)
+    n_clusters, log_joint, log_u, alpha, sigma, tau, theta : (kept,)
     stats : dict
         What the kernel counted, (kept,) each.
 
@@ -49,11 +49,6 @@ class Block:
     labels: IntArray
     n_clusters: IntArray
     log_joint: FloatArray
-    u: FloatArray
-    alpha: FloatArray
-    sigma: FloatArray
-    tau: FloatArray
-    theta: FloatArray
     stats: dict[str, FloatArray]
 
     def __len__(self) -> int:
@@ -98,7 +93,7 @@ class Chain:
     seed, stream : int
         The random numbers; streams of one seed are independent.
     start : mapping, optional
-        First values of u, alpha, sigma, tau, theta; those left out start at the prior's values, u at 1.
+        First values of log_u or u, alpha, sigma, tau, theta; those left out start at the prior's values, u at 1.
     update_u, update_hyper : bool
         Whether u and the hyper-parameters that have laws move.
     times : array-like, optional
@@ -150,19 +145,14 @@ class Chain:
 
     def _set_start(self, start: Mapping[str, Any], labels: IntArray) -> None:
         for name, value in start.items():
-            require(name in _STATE_NAMES, "Chain", "start", start, f"name only {', '.join(_STATE_NAMES)}")
-            good = bool(np.isfinite(value).all()) and bool((np.asarray(value) >= 0).all())
-            require(good, "Chain", name, value, "be finite and from 0 up")
+            require(name in ("u", *NAMES), "Chain", "start", start, f"name only u, {', '.join(NAMES)}")
+            good = bool((np.isfinite(value) & (np.asarray(value) > 0)).all()) if name == "u" else fits(name, value)
+            require(good, "Chain", name, value, "be finite and above 0" if name == "u" else "be finite and in its range")
         if not start:
             return
-        state = self._core.state()
-        log_u, alpha = state["log_u"], state["alpha"]
-        if "u" in start:
-            log_u = np.log(np.broadcast_to(np.asarray(start["u"], float), log_u.shape))
-        if "alpha" in start:
-            alpha = np.ascontiguousarray(np.broadcast_to(np.asarray(start["alpha"], float), alpha.shape))
-        sigma, tau, theta = (float(start.get(name, state[name])) for name in ("sigma", "tau", "theta"))
-        self._core.set_state(labels, log_u, alpha, sigma, tau, theta)
+        state = self._core.state()["measure"]
+        given = with_log_u(start)
+        self._core.set_state(labels, packed({name: np.broadcast_to(given.get(name, x), np.shape(x)) for name, x in state.items()}))
 
     def run(self, iterations: int, thin: int = 1) -> Block:
         """Advance by `iterations` × `thin` steps and keep every `thin`-th; ends the warm-up first if nobody has.
@@ -181,12 +171,8 @@ class Chain:
             labels=raw["labels"],
             n_clusters=raw["n_clusters"],
             log_joint=raw["log_joint"],
-            u=raw["u"][:, 0] if self._plain else raw["u"],
-            alpha=raw["alpha"][:, 0] if self._plain else raw["alpha"],
-            sigma=raw["sigma"],
-            tau=raw["tau"],
-            theta=raw["theta"],
             stats=stats,
+            **{name: raw[name][:, 0] if self._plain and name in LISTS else raw[name] for name in NAMES},
         )
 
     def warm_up(self, count: int, done: int, total: int) -> None:
@@ -241,7 +227,7 @@ class Chain:
         begun = not state.get("warming", True) or any(np.size(state.get(name, 0)) for name in _CARRIED)
         try:
             self._core.set_state(**(state if begun else {name: value for name, value in state.items() if name not in _CARRIED}))
-        except (TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise ParameterError(
                 "Chain.restore(state=...): state must be one that a chain of the same model, data and kernel was in. Got one "
                 f"that does not fit: {error}."
@@ -250,7 +236,7 @@ class Chain:
 
 def fresh(state: Mapping[str, Any]) -> dict[str, Any]:
     """The same state for a kernel that has yet to begin: what the one before it carried is left behind."""
-    nothing = {"kernel_whole": np.empty(0, np.int32), "kernel_real": np.empty(0)}
+    nothing = {"kernel_counters": np.empty(0, np.int32), "kernel_whole": np.empty(0, np.int32), "kernel_real": np.empty(0)}
     return {**state, **nothing, "warming": True}
 
 

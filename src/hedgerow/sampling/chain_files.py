@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.container import FormatError, NotStorableError, read_container, write_container
+from hedgerow.priors.state import LISTS, NAMES, fits, with_log_u
 from hedgerow.sampling.chain import TRACES, Block
 from hedgerow.sampling.manifest import File, StateFile, sha256_of
 
@@ -27,11 +28,12 @@ __all__ = [
     "write_state",
 ]
 
-_VERSION = 1
-_ARRAYS = ("labels", "log_u", "alpha")
-_SCALARS = ("sigma", "tau", "theta")
+_VERSION = 2
+_KNOWN = (1, 2)  # 1 had u for log u, and with the state the first of what a kernel carries, whatever that was
+_SCALARS = tuple(name for name in NAMES if name not in LISTS)
+_ARRAYS = ("labels", "kernel_counters")
 _CARRIED = ("kernel_whole", "kernel_real")
-_HEAD = 16  # a kernel's counters come first in what it carries: they go with the state, so that its guides are written once
+"""The large part of what a kernel carries: it seldom changes, and is written when it does."""
 
 
 def write_block(path: Path, block: Block, first: int) -> File:
@@ -47,19 +49,19 @@ def write_block(path: Path, block: Block, first: int) -> File:
 
 def read_block(folder: Path, file: File, n: int) -> Block:
     """Draws of n rows from a file."""
-    stored = read_container(folder / file.name, "draws", (_VERSION,))
+    stored = read_container(folder / file.name, "draws", _KNOWN)
     try:
-        arrays = stored.arrays
+        arrays = with_log_u(stored.arrays)
         stats = {str(name): arrays[f"stats.{i}"] for i, name in enumerate(stored.content["stats"])}
         labels = arrays["labels"]
         block = Block(labels=labels, stats=stats, **{name: arrays[name] for name in TRACES})
-        fits = labels.dtype.kind == "u" and labels.shape == (file.count, n)
-        fits = fits and all(values.shape == (file.count,) and values.dtype.kind in "fiu" for values in stats.values())
+        good = labels.dtype.kind == "u" and labels.shape == (file.count, n)
+        good = good and all(values.shape == (file.count,) and values.dtype.kind in "fiu" for values in stats.values())
         for name in TRACES:
             trace = arrays[name]
-            plain = trace.shape == (file.count,) or (name in ("u", "alpha") and trace.ndim == 2 and len(trace) == file.count)
-            fits = fits and plain and trace.dtype.kind in "fiu"
-        if not fits or (labels.size and int(labels.max()) >= n):
+            plain = trace.shape == (file.count,) or (name in LISTS and trace.ndim == 2 and len(trace) == file.count)
+            good = good and plain and trace.dtype.kind in "fiu"
+        if not good or (labels.size and int(labels.max()) >= n):
             raise ValueError("arrays of other sizes than the manifest says")
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise FormatError(f"resume(...): {file.name} must hold whole draws. Got parts that do not fit: {error}.") from error
@@ -68,41 +70,42 @@ def read_block(folder: Path, file: File, n: int) -> Block:
 
 def write_state(path: Path, state: Mapping[str, Any]) -> File:
     """Write labels, u, hyper-parameters and the kernel's counters; the random-number words go into the manifest."""
-    content = {name: float(state[name]) for name in _SCALARS} | {"warming": bool(state["warming"])}
-    arrays = {name: state[name] for name in _ARRAYS}
-    return _write(path, "state", content, arrays | {"kernel_head": state["kernel_whole"][:_HEAD]})
+    measure = state["measure"]
+    content = {name: float(measure[name]) for name in _SCALARS} | {"warming": bool(state["warming"])}
+    arrays = {name: measure[name] for name in LISTS} | {name: state[name] for name in _ARRAYS}
+    return _write(path, "state", content, arrays)
 
 
 def carried_digest(state: Mapping[str, Any]) -> str:
     """Fingerprint of what the kernel carries, to see whether it has changed."""
     digest = hashlib.sha256()
-    for array in _bulk(state).values():
-        digest.update(np.ascontiguousarray(array).tobytes())
+    for name in _CARRIED:
+        digest.update(np.ascontiguousarray(state[name]).tobytes())
     return digest.hexdigest()
 
 
 def write_carried(path: Path, state: Mapping[str, Any]) -> File:
     """Write what the kernel carries, but for its counters."""
-    return _write(path, "kernel", {}, _bulk(state))
-
-
-def _bulk(state: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
-    return {"kernel_whole": state["kernel_whole"][_HEAD:], "kernel_real": state["kernel_real"]}
+    return _write(path, "kernel", {}, {name: state[name] for name in _CARRIED})
 
 
 def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
     """A chain's state, as `Chain.restore` takes it."""
-    stored = read_container(folder / file.state.name, "state", (_VERSION,))
-    carried = read_container(folder / file.kernel.name, "kernel", (_VERSION,))
+    stored = read_container(folder / file.state.name, "state", _KNOWN)
+    carried = read_container(folder / file.kernel.name, "kernel", _KNOWN)
     try:
-        state: dict[str, Any] = {name: stored.arrays[name] for name in _ARRAYS}
-        state |= {name: float(stored.content[name]) for name in _SCALARS}
+        measure = {name: stored.arrays[name] for name in LISTS} | {name: float(stored.content[name]) for name in _SCALARS}
+        if not all(fits(name, value) for name, value in measure.items()):
+            raise ValueError("hyper-parameters outside their range")
+        state: dict[str, Any] = {"labels": stored.arrays["labels"], "measure": measure}
         state |= {name: carried.arrays[name] for name in _CARRIED}
-        state["kernel_whole"] = np.concatenate([stored.arrays["kernel_head"], state["kernel_whole"]])
+        if "kernel_head" in stored.arrays:
+            state["kernel_whole"] = np.concatenate([stored.arrays["kernel_head"], state["kernel_whole"]])
+        else:
+            state["kernel_counters"] = stored.arrays["kernel_counters"]
         if "warming" in stored.content:  # 0.1.0 left it to the kernel's memory, which has another layout
             state["warming"] = bool(stored.content["warming"])
         state["rng"] = np.array([int(word, 16) for word in file.rng], np.uint64)
-        _check_state(state)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"resume(...): {file.state.name} must hold a whole state. Got {error}.") from error
     return state
@@ -119,7 +122,7 @@ def write_note(path: Path, note: Mapping[str, Any]) -> File:
 
 def read_note(folder: Path, file: File) -> dict[str, Any]:
     """What `write_note` wrote."""
-    stored = read_container(folder / file.name, "note", (_VERSION,))
+    stored = read_container(folder / file.name, "note", _KNOWN)
     try:
         note = json.loads(stored.arrays["text"].astype(np.uint8).tobytes())
     except (KeyError, TypeError, ValueError, RecursionError) as error:
@@ -140,11 +143,3 @@ def check_file(folder: Path, file: File) -> None:
 def _write(path: Path, kind: str, content: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], count: int = 0) -> File:
     write_container(path, kind, _VERSION, content, arrays)
     return File(path.name, sha256_of(path), count)
-
-
-def _check_state(state: Mapping[str, Any]) -> None:
-    """Numbers a measure can have: the core trusts them."""
-    from_zero = np.concatenate([np.ravel(state["alpha"]), [state["tau"], state["theta"]]])
-    good = bool(np.isfinite(state["log_u"]).all()) and bool((np.isfinite(from_zero) & (from_zero >= 0)).all())
-    if not (good and 0.0 <= state["sigma"] < 1.0):
-        raise ValueError("hyper-parameters outside their range")

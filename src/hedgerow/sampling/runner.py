@@ -335,14 +335,11 @@ class _Run:
             verdict = judge(traces["log_joint"], traces["n_clusters"])
             record["draws"], record["warmup"] = int(labels.shape[1]), plan.course.before + plan.warmup
             record["until"] = asdict(plan.until) | verdict_words(plan.until, verdict, self.out_of_time, bool(record["interrupted"]))
+        carried: dict[str, Any] = {name: traces[name] for name in plan.model.prior.carried()}
         return Posterior(
             labels=labels,
             log_joint=traces["log_joint"],
-            u=traces["u"],
-            alpha=traces["alpha"],
-            sigma=traces["sigma"],
-            tau=traces["tau"],
-            theta=traces["theta"] if "theta" in plan.model.prior.values() else None,
+            **carried,
             sample_stats=stats,
             X=plan.data,
             model=plan.model,

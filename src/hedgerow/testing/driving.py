@@ -122,8 +122,9 @@ def drive(
         )
         chain.warm_up(warmup, 0, warmup)
         block = chain.run(iterations)
-        traces = {name: getattr(block, name) for name in moving}
-        return KernelDraws(block.labels, block.u, traces, block.log_joint)
+        traces = {name: getattr(block, name) for name in ("log_u", *moving)}
+        with np.errstate(over="ignore"):
+            return KernelDraws(block.labels, np.exp(traces.pop("log_u")), traces, block.log_joint)
     if not isinstance(kernel, PythonKernel):
         raise ParameterError(
             f"check_kernel(kernel={kernel!r}): kernel must be a Kernel, or have a method run as in "

@@ -24,6 +24,7 @@ from scipy.special import expit
 from hedgerow import _core
 from hedgerow.likelihoods import Likelihood
 from hedgerow.likelihoods.base import bind_at
+from hedgerow.priors.state import packed
 from hedgerow.summaries.partitions import canonical
 from hedgerow.testing.report import Findings, Report
 
@@ -115,8 +116,8 @@ def _chain_rule(findings: Findings, model: Any, X: Any, power: float) -> None:
     total = float(single[0])
     for i in range(1, n):
         now = bind_at(model, X[: i + 1], power)
-        state = (np.zeros(1), np.ones(1), 0.0, 1.0, 0.0)
-        joining, opening = _core.predictive(now, i, np.zeros(i, dtype=np.int32), prior, *state)[0]
+        state = packed({"log_u": 0.0, "alpha": 1.0, "sigma": 0.0, "tau": 1.0})
+        joining, opening = _core.predictive(now, i, np.zeros(i, dtype=np.int32), prior, state)[0]
         # Dirichlet process weights, α = 1: i for the cluster, 1 for a new one.
         total += float(joining - opening) - np.log(i) + float(single[i])
     findings.agree("chain rule of the predictive density", total, model.log_marginal(X, power), 1e-9)

@@ -18,6 +18,7 @@ from scipy import sparse
 from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
+from hedgerow.priors.state import Values
 from hedgerow.trees.forest import Forest
 
 __all__ = ["bhc", "guide", "ibhc"]
@@ -218,17 +219,15 @@ def _builder(
         good = given.dtype.kind in "fiu" and given.shape in ((), groups_there) and bool((np.isfinite(given) & (given > 0)).all())
         require(good, owner, "u", u, "be a finite number above 0, or one per group")
         log_u = np.log(np.broadcast_to(given.astype(float), groups_there))
-        builder.set_state(log_u, state["alpha"], state["sigma"], state["tau"], state["theta"])
+        builder.set_state(state | {"log_u": log_u})
     elif not integrated:
         builder.resample(True, False)
     return builder, u is None and not integrated, bool(model.prior.laws())
 
 
 def _forest(builder: _core.TreeBuilder) -> Forest:
-    arrays, state = builder.arrays(), builder.state()
-    with np.errstate(over="ignore"):  # a u beyond what a float can hold is infinite
-        values = {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
-    return Forest(**{name: arrays[name] for name in _ARRAYS}, log_front=float(builder.log_front()), values=values)
+    arrays = builder.arrays()
+    return Forest(**{name: arrays[name] for name in _ARRAYS}, log_front=float(builder.log_front()), values=Values(builder.state()))
 
 
 class _Best:

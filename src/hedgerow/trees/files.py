@@ -14,10 +14,13 @@ from hedgerow.data.container import FormatError, decode, encode, read_container,
 from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
 from hedgerow.mixture import MODEL_CLASSES
+from hedgerow.priors.state import packed
 
 __all__ = ["KIND", "load_stream", "save_stream"]
 
 KIND = "stream"
+_VERSION = 2
+"""1 had no names for sigma, tau and theta."""
 
 
 def save_stream(
@@ -40,7 +43,9 @@ def save_stream(
     if names is not None:
         arrays |= {"times.names": names, "times.q": q}
     if parts["state"] is not None:
-        arrays |= {f"state.{name}": array for name, array in parts["state"].items()}
+        state = dict(parts["state"])
+        arrays |= {f"measure.{name}": np.asarray(value) for name, value in state.pop("measure").items()}
+        arrays |= {f"state.{name}": array for name, array in state.items()}
         rows = parts["rows"]
         if sparse.issparse(rows):
             arrays |= {"rows.data": rows.data, "rows.indices": rows.indices, "rows.indptr": rows.indptr}
@@ -48,17 +53,20 @@ def save_stream(
         else:
             arrays["rows"] = rows
             content["rows"] = "dense"
-    write_container(path, kind, 1, content, arrays)
+    write_container(path, kind, _VERSION, content, arrays)
 
 
 def load_stream(
     path: str | os.PathLike[str], rebuild: Callable[[dict[str, Any]], None], kind: str = KIND
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Read a file of `save_stream` and hand its parts to `rebuild`, which refuses what does not fit together; returns the rest."""
-    stored = read_container(path, kind, (1,))
+    stored = read_container(path, kind, (1, _VERSION))
     arrays, content = stored.arrays, stored.content
     try:
-        state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
+        state = _named(arrays, "state.")
+        if state:
+            measure = _named(arrays, "measure.") or {name: state.pop(name) for name in ("log_u", "alpha")}
+            state["measure"] = packed(measure | dict(zip(("sigma", "tau", "theta"), state.pop("hyper", ()), strict=False)))
         options = content["options"]
         max_nodes, revise, remember, repeats = options if len(options) > 3 else (*options, 1)  # files of before had three
         whole = type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
@@ -82,7 +90,11 @@ def load_stream(
         raise FormatError(
             f"load(path={str(path)!r}): path must hold a whole stream. Got parts that do not fit together: {error}."
         ) from error
-    return extra, {name.removeprefix("extra."): array for name, array in arrays.items() if name.startswith("extra.")}
+    return extra, _named(arrays, "extra.")
+
+
+def _named(arrays: Mapping[str, npt.NDArray[Any]], kind: str) -> dict[str, Any]:
+    return {name.removeprefix(kind): array for name, array in arrays.items() if name.startswith(kind)}
 
 
 def _rows(form: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:

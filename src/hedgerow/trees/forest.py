@@ -20,6 +20,7 @@ from hedgerow.data.container import FormatError, read_container, write_container
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import dendrogram as draw_dendrogram
+from hedgerow.priors.state import Values, with_log_u
 from hedgerow.report import write_report
 from hedgerow.summaries import Popularity, popularity
 from hedgerow.trees import exchange, reporting
@@ -301,7 +302,7 @@ class Forest:
         stored = read_container(path, _KIND, (1,))
         try:
             arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}
-            forest = cls(**arrays, log_front=float(stored.content["log_front"]), values=dict(stored.content["values"]))
+            forest = cls(**arrays, log_front=float(stored.content["log_front"]), values=Values(with_log_u(stored.content["values"])))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"load(path={str(path)!r}): path must name a whole forest file. Got one without {error}.") from error
         forest.validate()

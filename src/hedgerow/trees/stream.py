@@ -20,6 +20,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
+from hedgerow.priors.state import Values
 from hedgerow.trees import files
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.rows import RowStore
@@ -272,10 +273,8 @@ class TreeStream:
     @property
     @_alone
     def values(self) -> dict[str, Any]:
-        """U and the hyper-parameters now."""
-        state = self._started().measure()
-        with np.errstate(over="ignore"):  # a u beyond what a float can hold is infinite
-            return {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau", "theta")}
+        """log u and the hyper-parameters now."""
+        return Values(self._started().measure())
 
     @_alone
     def predict_log_weights(self, X: Any, times: Any = None) -> FloatArray:
