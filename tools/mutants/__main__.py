@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only these, even if they have a verdict")
     parser.add_argument("--jobs", type=int, default=1, help="copies of the code to work in at the same time")
     parser.add_argument("--check", action="store_true", help="only see that every snippet stands exactly once")
-    parser.add_argument("--first", action="store_true", help="only the tests named with each error and the golden draws, not the whole suite after them")
+    parser.add_argument("--first", action="store_true", help="only the tests named with each error and the golden draws")
     options = parser.parse_args()
     unknown = set(options.names) - {m.name for m in ALL}
     if unknown or len({m.name for m in ALL}) < len(ALL):
