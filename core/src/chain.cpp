@@ -115,7 +115,7 @@ void Chain::save(Carried& out) const {
 }
 
 void Chain::load(const Carried& from, bool warming, bool first_layout) {
-  Carried carried{from.whole, {}};
+  Carried carried{from.counters, from.whole, {}};
   if (imputes_) {
     const auto left = likelihood_->load_imputed(from.real);
     carried.real.assign(left.begin(), left.end());

@@ -25,6 +25,7 @@ from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, Gamma, Prior
+from hedgerow.priors.state import packed
 from hedgerow.sampling import sample
 from hedgerow.summaries.table import Table
 from hedgerow.trees import ibhc
@@ -192,7 +193,8 @@ def _left_out(likelihood: Likelihood, rows: Any) -> tuple[float, int]:
     together = np.concatenate([np.arange(0, rows.shape[0], 2), np.arange(1, rows.shape[0], 2)])
     bound = likelihood.bind(rows[together])
     labels = np.ascontiguousarray(forest.labels, dtype=np.int32)
-    logs = _core.predictive(bound, kept.shape[0], labels, prior.to_core(), np.zeros(1), np.ones(1), 0.0, 1.0, 0.0, None, None)
+    state = packed({"alpha": 1.0, "sigma": 0.0, "tau": 1.0, "log_u": 0.0})
+    logs = _core.predictive(bound, kept.shape[0], labels, prior.to_core(), state)
     assert logs.shape[0] == left.shape[0]
     return float(np.logaddexp.reduce(logs, axis=1).mean()), int(forest.n_clusters)
 

@@ -103,8 +103,8 @@ def test_predictions_use_what_is_there() -> None:
     density = post.log_density(new)
     assert density[2] == pytest.approx(0.0, abs=1e-12)
     law = hr.Mixture(hr.DP(1.0), MODEL.likelihood.for_columns([2]))
-    one = hr.Posterior(labels=post.labels, log_joint=post.log_joint, X=ROWS[:, 2:], u=post.u, alpha=post.alpha, sigma=post.sigma,
-                       tau=post.tau, model=law)  # fmt: skip
+    traces = {name: getattr(post, name) for name in ("log_u", "alpha", "sigma", "tau")}
+    one = hr.Posterior(labels=post.labels, log_joint=post.log_joint, X=ROWS[:, 2:], model=law, **traces)
     whole = ~np.isnan(ROWS).any(axis=1)
     assert whole.sum() > 30
     assert density[1] == pytest.approx(one.log_density(new[1:2, 2:])[0], abs=0.1)  # the fillings carry what other columns tell

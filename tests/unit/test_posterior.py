@@ -260,7 +260,7 @@ def test_predict_refuses_what_does_not_fit(post: Posterior) -> None:
     with pytest.raises(ParameterError, match=r"GaussianWishart\(X=.*column"):
         post.predict(np.zeros((2, 3)))
     with pytest.raises(ParameterError, match="finite"):
-        post.predict(np.array([[np.nan, 1.0]]))
+        post.predict(np.array([[np.inf, 1.0]]))
     with pytest.raises(ParameterError, match="times must be left out"):
         post.predict(np.zeros((2, 2)), times=[1, 2])
     with pytest.raises(ParameterError, match="max_draws must be at least 1"):

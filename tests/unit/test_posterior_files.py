@@ -252,7 +252,7 @@ MEMBERS: list[tuple[Any, str]] = [
     (lambda p: p.update({"header.json": b"[" * 200_000}), "not JSON"),
     (lambda p: p.update({"header.json": b"\xff\xfe"}), "not JSON"),
     (lambda p: p.update({"header.json": b"[]"}), "another format"),
-    (lambda p: p.update({"X.npy": npy(np.full((20, 2), np.nan))}), "finite"),
+    (lambda p: p.update({"X.npy": npy(np.full((20, 2), np.inf))}), "finite"),
 ]
 
 

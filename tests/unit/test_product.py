@@ -331,8 +331,8 @@ def test_bad_data() -> None:
             "Product, in the group ('visits',): Poisson(X[0, 0]=0.5): X[0, 0] must be a whole",
         ),
         (
-            frame.assign(weight=NAN),
-            "Product, in the group ('weight', 'height'): GaussianWishart(X[0, 0]=nan)",
+            frame.assign(weight=np.inf),
+            "Product, in the group ('weight', 'height'): GaussianWishart(X[0, 0]=inf)",
         ),
     ]
     for X, words in bad:

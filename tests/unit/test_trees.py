@@ -204,7 +204,7 @@ def test_events_tell_the_whole_story() -> None:
 @pytest.mark.parametrize(
     ("bad", "times", "why"),
     [
-        (np.full((3, 2), np.nan), None, "finite"),
+        (np.full((3, 2), np.inf), None, "finite"),
         (np.zeros((3, 5)), None, "2 columns"),
         (np.zeros((0, 2)), None, "row"),
         (np.zeros((3, 2)), [1, 2, 3], "times"),
@@ -223,7 +223,7 @@ def test_a_bad_batch_changes_nothing(bad: object, times: object, why: str) -> No
 def test_a_bad_first_batch_leaves_a_fresh_stream() -> None:
     stream = TreeStream(hr.Mixture(DP, hr.GaussianWishart()), seed=0)
     with pytest.raises(hr.ParameterError):
-        stream.add([[np.nan, 1.0]])
+        stream.add([[np.inf, 1.0]])
     assert stream.n_seen == stream.n_clusters == 0
     assert stream.events == []
     with pytest.raises(hr.ParameterError, match="batch"):

@@ -145,7 +145,16 @@ class Prior(ABC):
         return {name: value for name, value in given if isinstance(value, (Gamma, Beta))}
 
     def carried(self) -> tuple[str, ...]:
-        """What of the state of a measure draws of this prior have."""
+        """What of the state of a measure draws of this prior have.
+
+        Returns
+        -------
+        tuple of str
+
+        >>> from hedgerow import DP
+        >>> "alpha" in DP().carried()
+        True
+        """
         own = self.values()
         return tuple(name for name, value in VALUES.items() if value.common or name in own)
 
