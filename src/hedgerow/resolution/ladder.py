@@ -29,7 +29,7 @@ __all__ = ["Ladder", "Plan", "next_power"]
 DOWN = 0.5  # from one power to the next
 FASTEST = 1 / 4  # a power far too small leaves the prior alone, whose draws have clusters again
 STILL = 0.8  # of the clusters left: the next step is a longer one
-HALF_DRAWS = 15
+HALF_DRAWS, HALF_MOST, HALF_ROWS = 15, 150, 60_000  # draws of a half, more of them while rows x draws stay below the last
 HALF_RESTARTS = 2
 PREDICTION_DRAWS = 10
 
@@ -62,7 +62,7 @@ class Ladder:
     @property
     def steps(self) -> int:
         """Iterations of one level, those of halves counted by their rows."""
-        halves = self.plan.splits * (self.plan.warmup // 2 + HALF_DRAWS) * self.rows_halved / max(self.n, 1)
+        halves = self.plan.splits * (self.plan.warmup // 2 + _half_draws(self.rows_halved // 2)) * self.rows_halved / max(self.n, 1)
         return int(self.plan.chains * (self.plan.warmup + self.plan.draws) + halves)
 
     def level(self, power: float, finer: Level | None, tell: Callable[[int, int, float], None]) -> Level | None:
@@ -137,7 +137,7 @@ class Ladder:
         fits: list[tuple[float, Posterior, PointEstimate]] = []
         for at in (power, half_power(power, len(rows), self.n)):
             start = labels[rows]
-            post = self._sample(at, self.data[rows], own_times, start, HALF_DRAWS, self.plan.warmup // 2, 1, seed, None)
+            post = self._sample(at, self.data[rows], own_times, start, _half_draws(len(rows)), self.plan.warmup // 2, 1, seed, None)
             if post is None:
                 return None
             found = post.point_estimate(restarts=HALF_RESTARTS)
@@ -148,6 +148,11 @@ class Ladder:
         new_times = None if times is None else times[others]
         proba = post.predict_proba(self.data[others], partition=found.labels, times=new_times, max_draws=PREDICTION_DRAWS)
         return np.asarray(proba[:, :-1].argmax(axis=1), dtype=np.int32)
+
+
+def _half_draws(rows: int) -> int:
+    """Draws of a half: of few rows many, since a short chain of them at a small power is hardly more than one draw."""
+    return int(min(HALF_MOST, max(HALF_DRAWS, HALF_ROWS // max(rows, 1))))
 
 
 def next_power(powers: list[float], clusters: list[int], most: int) -> float | None:
