@@ -20,15 +20,15 @@ def table(n: int = 800) -> np.ndarray:
     return middle[np.arange(n) % 4] + rng.gamma(1.5, 0.6, size=(n, 2))
 
 
-def main(folder: Path) -> None:
+def main(folder: str) -> None:
     found = hr.levels(hr.Mixture(hr.DP(hr.Gamma(1, 1)), hr.GaussianDiagonal()), table(), seed=0, progress=False)
     print(found.summary().text())
     agreed = found.finest(0.8)
     print(f"finest(0.8): {agreed.n_clusters} clusters at power {agreed.power:.3g}")
     four = found.about(4)
     print(f"about(4): {four.n_clusters} clusters at power {four.power:.3g}, strength {four.strength:.2f}")
-    found.plot().figure.savefig(folder / "resolution.png", dpi=110)
+    found.plot().figure.savefig(Path(folder) / "resolution.png", dpi=110)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
+    main(sys.argv[1] if len(sys.argv) > 1 else str(Path(__file__).parent))
