@@ -1,6 +1,6 @@
 """One table from coarse to fine: prints the levels of four skewed clusters in two pairs, draws their flow as resolution.png.
 
-    python docs/figures/resolution.py [folder]
+python docs/figures/resolution.py [folder]
 """
 
 from __future__ import annotations

@@ -38,7 +38,15 @@ AS_IS = ", scales as they are"
 
 
 def default_prior() -> Prior:
-    """A Dirichlet process whose concentration is sampled."""
+    """A Dirichlet process whose concentration is sampled.
+
+    Returns
+    -------
+    DP
+
+    >>> default_prior()
+    DP(alpha=Gamma(a=1.0, b=1.0))
+    """
     return DP(alpha=Gamma(1.0, 1.0))
 
 
