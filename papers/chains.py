@@ -130,7 +130,7 @@ def run_chain(
 def _go_on(model: hr.Mixture, X: Any, kernel: hr.Kernel, chain: Chain, seed: int, seconds: float, bound: Any, times: Any) -> Record:
     """Where another kernel goes from a chain's last state: log joint and clusters there, and over its second half."""
     state = chain.state()
-    start = {"u": np.exp(state["log_u"])} | {name: state[name] for name in ("alpha", "sigma", "tau")}
+    start = {name: state["measure"][name] for name in ("log_u", "alpha", "sigma", "tau")}
     other = Chain(model, X, kernel, labels=state["labels"], seed=seed, start=start, times=times, bound=bound)
     values, clusters = [], []
     clock = time.process_time()

@@ -132,7 +132,8 @@ def forest_log_joint(model: hr.Mixture, X: npt.NDArray[np.float64], times: Any, 
     """Log joint of a forest's partition at the auxiliary variables it was made with."""
     values = forest.values
     if times is None:
-        given = {name: float(np.ravel(values[name])[0]) for name in ("u", "alpha", "sigma")}
+        given = {name: float(np.ravel(values[name])[0]) for name in ("alpha", "sigma")}
+        given["u"] = float(np.exp(np.ravel(values["log_u"])[0]))
         return model.log_joint(X, forest.labels, **given)
     return model.log_joint(X, forest.labels, np.exp(values["log_u"]), times=times, alpha=values["alpha"], sigma=float(values["sigma"]))
 

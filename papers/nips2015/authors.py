@@ -73,7 +73,8 @@ def run_under_their_prior(X: npt.NDArray[np.float64], labels: npt.ArrayLike, ker
         at = _metropolis(at, _their_posterior(prior, np.bincount(block.labels[-1]), float(np.exp(block.log_u[-1]))), rng)
         state = chain.state()
         alpha, sigma = float(np.exp(at[0])), float(expit(at[1]))
-        state["alpha"], state["sigma"] = np.full_like(state["alpha"], alpha * sigma), sigma
+        measure = state["measure"]
+        measure["alpha"], measure["sigma"] = np.full_like(measure["alpha"], alpha * sigma), sigma
         chain.restore(state)
         log_joint[i], clusters[i] = chain.log_joint(), chain.n_clusters
     kept = slice(iterations // 5, None)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.distributed.sources import Source
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.writing import whole_file
@@ -139,6 +139,11 @@ class Bind(Command):
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with nothing."""
         shard.bound = self.model.bind(shard.data)
+        wanted = (
+            "have no missing entries in correlated columns: a shard cannot fill them in; take such columns apart (GaussianDiagonal)"
+        )
+        filled = getattr(shard.bound, "n_imputed", 0)
+        require(filled == 0, type(self.model.likelihood).__name__, "X", f"{filled} rows with gaps", wanted)
         shard.core = _core.Shard(shard.bound, self.first_row, self.seed)
         shard.scouts = self.scouts
         return {}

@@ -316,7 +316,7 @@ class Likelihood(ABC):
         """
         bound = bind_at(self, X, power)
         wanted = "have no missing entries that are filled in by draws: log p(X) has no closed form then"
-        require(bound.n_imputed == 0, type(self).__name__, "X", X, wanted)
+        require(getattr(bound, "n_imputed", 0) == 0, type(self).__name__, "X", X, wanted)
         return float(bound.log_marginals(np.zeros(bound.n_rows, dtype=np.int32))[0])
 
     def __eq__(self, other: object) -> bool:
