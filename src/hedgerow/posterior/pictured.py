@@ -1,0 +1,214 @@
+"""What draws look like, asked of a posterior: clusters along time, and every picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from hedgerow.plots import cluster_posterior
+from hedgerow.posterior import pictures, popularity
+from hedgerow.posterior.draws import FloatArray
+from hedgerow.posterior.summarised import Summarised
+from hedgerow.summaries.along_time import Popularity, Trajectories
+
+__all__ = ["Pictured"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Pictured(Summarised):
+    """Draws with their pictures, which need the extra `plot`."""
+
+    def popularity(self, partition: npt.ArrayLike | None = None, *, times: Any = None, prob: float = 0.95) -> Popularity:
+        """The share of every cluster of `partition` (the point estimate) among the rows of each time, and when it lives.
+
+        A cluster of a draw counts for the cluster of `partition` with which it has most rows in common; the shares of a time
+        sum to 1 in every draw. The interval is that of the rows at hand, over draws: how sure the clustering is, not how
+        large the share among further rows would be. `times` default to those of the fit.
+
+        Parameters
+        ----------
+        partition, times : (n,), optional
+        prob : float
+
+        Returns
+        -------
+        Popularity
+        """
+        return popularity.popularity(self, self._partition(partition, "popularity"), times, prob)
+
+    def plot_popularity(
+        self,
+        partition: npt.ArrayLike | None = None,
+        *,
+        times: Any = None,
+        prob: float = 0.95,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw `popularity` as stacked areas, each with its interval; returns the axes.
+
+        Parameters
+        ----------
+        partition, times : (n,), optional
+        prob : float
+        names : sequence of str, optional
+            Of the clusters.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return popularity.plot(self.popularity(partition, times=times, prob=prob), names, ax)
+
+    def trajectories(self, partition: npt.ArrayLike | None = None, *, times: Any = None) -> Trajectories:
+        """The mean of every cluster of `partition` (the point estimate) at each time, with its standard deviation over draws.
+
+        Parameters
+        ----------
+        partition, times : (n,), optional
+
+        Returns
+        -------
+        Trajectories
+        """
+        return popularity.trajectories(self, self._partition(partition, "trajectories"), times)
+
+    def basis(self, partition: npt.ArrayLike | None = None) -> FloatArray:
+        """Which basis measure each cluster of `partition` (the point estimate) came from: (K, R) probabilities, `MixedNRM` only.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+
+        Returns
+        -------
+        (K, R)
+        """
+        return popularity.basis_weights(self, self._partition(partition, "basis"))
+
+    def plot_trace(self, quantity: str = "log_joint", *, ax: Any = None) -> Any:
+        """Draw a quantity of `summary` along the draws of every chain; returns the axes. Plots need the extra `plot`.
+
+        Parameters
+        ----------
+        quantity : str
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return pictures.draw_trace(self, quantity, ax)
+
+    def plot_n_clusters(self, *, ax: Any = None) -> Any:
+        """Draw the posterior of the number of clusters, bars for all draws and dots for single chains; returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return cluster_posterior(self.n_clusters, ax=ax)
+
+    def plot_similarity(self, partition: npt.ArrayLike | None = None, *, ax: Any = None) -> Any:
+        """Draw `similarity` as a heat map in the order of `plot_tree`; of more than 2,000 rows an even sample. Returns the axes.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return pictures.draw_similarity(self, self._partition(partition, "plot_similarity"), ax)
+
+    def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
+        """Draw the report's dendrogram: rows that share a cluster in more than half of the draws join below the cut.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the rows.
+        max_leaves : int
+            Leaves and closed branches drawn at most.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return pictures.draw_tree(self, names, max_leaves, ax)
+
+    def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """Draw the rows in their clusters' colours, doubtful ones paler and larger; returns the axes.
+
+        One or two columns are drawn as they are; of more, the first two principal components.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        names : sequence of str, optional
+            Of the columns.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return pictures.draw_scatter(self, self._partition(partition, "plot_scatter"), names, ax)
+
+    def plot_pairs(
+        self, columns: Sequence[str | int] | None = None, *, partition: npt.ArrayLike | None = None, axes: Any = None
+    ) -> Any:
+        """Draw two to five columns (names or positions) against each other; takes and returns a (d, d) array of axes.
+
+        Parameters
+        ----------
+        columns : sequence of names or positions, optional
+        partition : (n,), optional
+        axes : (d, d) of matplotlib axes, optional
+
+        Returns
+        -------
+        (d, d) of matplotlib axes
+        """
+        return pictures.draw_pairs(self, self._partition(partition, "plot_pairs"), columns, axes)
+
+    def plot_density(
+        self,
+        columns: str | int | Sequence[str | int] | None = None,
+        *,
+        prob: float = 0.9,
+        time: Any = None,
+        max_draws: int | None = 200,
+        ax: Any = None,
+    ) -> Any:
+        """Draw the predictive density of one column, with a band that holds `prob` of the draws, or of two as contours.
+
+        `columns` are names or positions, to be left out where X has one or two; all others are integrated out. Only
+        measurements have a density: the likelihood must be Gaussian there. `time` is the one to show under a `MixedNRM`
+        prior. Returns the axes.
+
+        Parameters
+        ----------
+        columns : one or two names or positions, optional
+        prob : float
+        time : optional
+        max_draws : int or None
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        own = self._partition(None, "plot_density")
+        return pictures.draw_density(self, own, columns, prob, time, max_draws, ax)

@@ -1,0 +1,230 @@
+"""What draws say, asked of a posterior: its summary, one partition for all, how sure that is, what its clusters are like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import require
+from hedgerow.posterior import convergence
+from hedgerow.posterior.columns import shown_columns
+from hedgerow.posterior.draws import Draws, IntArray
+from hedgerow.summaries import ball, clusters, coclustering, estimate
+from hedgerow.summaries.distances import Loss
+from hedgerow.summaries.partitions import as_partition
+from hedgerow.summaries.profiles import Profiles
+from hedgerow.summaries.profiles import profiles as describe
+from hedgerow.summaries.table import Table
+
+__all__ = ["MapDraw", "Summarised"]
+
+
+@dataclass(frozen=True, eq=False)
+class MapDraw:
+    """The draw of highest log joint, and where it stands.
+
+    Attributes
+    ----------
+    labels : (n,) int32
+    log_joint : float
+    chain, draw : int
+
+    >>> MapDraw(np.array([0, 0, 1], dtype=np.int32), -7.5, chain=0, draw=12).n_clusters
+    2
+    """
+
+    labels: IntArray
+    log_joint: float
+    chain: int
+    draw: int
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of the draw."""
+        return int(self.labels.max()) + 1
+
+    def __repr__(self) -> str:
+        return f"MapDraw({self.n_clusters} clusters, log joint {self.log_joint:.4f}, chain {self.chain}, draw {self.draw})"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Summarised(Draws):
+    """Draws with their summaries; the point estimate is kept once it was asked for."""
+
+    _found: dict[Any, estimate.PointEstimate] = field(default_factory=dict, init=False)
+
+    def summary(self, prob: float = 0.94) -> Table:
+        """Mean, sd, highest-density interval, ESS and R-hat of what was sampled, and whether the chains agree.
+
+        Parameters
+        ----------
+        prob : float
+            Share of the draws in the interval.
+
+        Returns
+        -------
+        Table
+        """
+        return convergence.summary(self, prob)
+
+    def similarity(
+        self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None, *, dense: bool = False
+    ) -> npt.NDArray[np.float32]:
+        """Probability that two rows share a cluster: (n, n), or the block (rows, columns) of it.
+
+        Beyond 20,000 rows of data the whole matrix must be asked for with `dense=True`.
+
+        Parameters
+        ----------
+        rows, columns : sequences of int, optional
+        dense : bool
+
+        Returns
+        -------
+        (rows, columns) float32
+        """
+        return coclustering.similarity(self.labels, rows=rows, columns=columns, dense=dense)
+
+    def point_estimate(
+        self,
+        loss: Loss = "vi",
+        *,
+        weight: float = 1.0,
+        max_clusters: int | None = None,
+        min_size: int | None = None,
+        within: float | None = 0.95,
+        restarts: int = 8,
+        seed: int = 0,
+        max_draws: int | None = 1000,
+    ) -> estimate.PointEstimate:
+        """The partition of least expected loss ("vi", "binder" or "omari"); kept, so that asking again is free.
+
+        Its number of clusters is one that 95% of the draws have (`within`), and they are numbered by size, the largest 0. See
+        `hedgerow.summaries.point_estimate` for the arguments; `.words` says what was done.
+
+        Parameters
+        ----------
+        loss : str
+        weight : float
+        max_clusters, min_size : int, optional
+        within : float or None
+        restarts, seed : int
+        max_draws : int or None
+
+        Returns
+        -------
+        PointEstimate
+        """
+        key = (loss, weight, max_clusters, min_size, within, restarts, seed, max_draws)
+        if key not in self._found:
+            self._found[key] = estimate.point_estimate(
+                self.labels,
+                loss,
+                weight=weight,
+                max_clusters=max_clusters,
+                min_size=min_size,
+                within=within,
+                restarts=restarts,
+                seed=seed,
+                max_draws=max_draws,
+            )
+        return self._found[key]
+
+    def credible_ball(self, prob: float = 0.95, loss: Loss = "vi", *, centre: npt.ArrayLike | None = None) -> ball.CredibleBall:
+        """The ball round `centre` (the point estimate for this loss) that holds a share `prob` of the draws.
+
+        Parameters
+        ----------
+        prob : float
+        loss : str
+        centre : (n,), optional
+
+        Returns
+        -------
+        CredibleBall
+        """
+        middle = self.point_estimate(loss).labels if centre is None else centre
+        return ball.credible_ball(self.labels, middle, prob, loss)
+
+    def uncertainty(self, partition: npt.ArrayLike | None = None) -> clusters.Uncertainty:
+        """How sure each row's place in `partition` (the point estimate) is.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+
+        Returns
+        -------
+        Uncertainty
+        """
+        return clusters.uncertainty(self.labels, self._partition(partition, "uncertainty"))
+
+    def cluster_table(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5) -> Table:
+        """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate).
+
+        A column of levels counts as one column of shares a level.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        names : sequence of str, optional
+            Of the columns.
+        top : int
+            How many outstanding columns to name.
+
+        Returns
+        -------
+        Table
+        """
+        own = self._partition(partition, "cluster_table")
+        data, known = shown_columns(self, names)
+        return clusters.cluster_table(data, own, self.labels, names=known, top=top)
+
+    def profiles(
+        self,
+        partition: npt.ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        top: int = 3,
+    ) -> Profiles:
+        """What each cluster of `partition` (the point estimate) stands out by, in words and in the columns' own units.
+
+        Parameters
+        ----------
+        partition : (n,) labels, optional
+        names, rows : sequences of str, optional
+            Names of the columns and of the rows.
+        top : int, default 3
+            How many columns or words make the name of a cluster.
+
+        Returns
+        -------
+        Profiles
+            `.clusters` and `.columns` are tables, `.compare(a, b)` puts two clusters side by side, `.to_pandas()` and `.to_csv(path)`
+            give all of it to others.
+        """
+        own = self._partition(partition, "profiles")
+        data, known = shown_columns(self, names)
+        return describe(data, own, self.labels, names=known, rows=rows, top=top)
+
+    def map_draw(self) -> MapDraw:
+        """The draw of highest log joint. With hyper-parameters sampled this is a joint mode over them too.
+
+        Returns
+        -------
+        MapDraw
+        """
+        best = int(np.argmax(self.log_joint))
+        chain, draw = divmod(best, self.draws)
+        return MapDraw(self.labels[chain, draw].copy(), float(self.log_joint[chain, draw]), chain, draw)
+
+    def _partition(self, partition: npt.ArrayLike | None, owner: str) -> IntArray:
+        if partition is None:
+            return self.point_estimate().labels
+        require(not isinstance(partition, str), owner, "partition", partition, "be labels, one for each row")
+        return as_partition(partition, owner, "partition", self.n)
