@@ -3,7 +3,7 @@
 >>> import hedgerow as hr
 >>> X, labels, _ = hr.data.ring13(seed=0)
 >>> model = hr.Mixture(hr.DP(alpha=1.0), hr.GaussianWishart())
->>> post = hr.sample(model, X, draws=50, warmup=50, chains=2, seed=1)
+>>> post = hr.sample(model, X, draws=200, warmup=200, chains=4, seed=0)
 >>> int(post.point_estimate().n_clusters)
 13
 """

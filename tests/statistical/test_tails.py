@@ -65,17 +65,28 @@ def shares(prior: hr.Prior, X: np.ndarray, draws: int, thin: int, chains: int = 
 
 
 def scores(found: np.ndarray, p: np.ndarray, clusters: np.ndarray, draws: int) -> tuple[float, float]:
-    """The largest |z| of a partition's share or of E[K], and the distance to p in units of what independent draws give.
-
-    That distance varies by a fifth from run to run, so it is the mean of eight, each of an eighth of the chains.
-    """
+    """The largest |z| of a partition's share or of E[K], and the distance to p in units of what independent draws give."""
     values = np.column_stack([np.eye(len(p)), clusters])
     wanted = p @ values
     least = (p @ values**2 - wanted**2) / draws
     error = np.sqrt(np.maximum((found @ values).var(axis=0, ddof=1) / len(found), least))
-    eighths = found.reshape(8, -1, len(p)).mean(axis=1)
-    distances = np.abs(eighths - p).sum(axis=1) / np.sqrt(2 / np.pi * p * (1 - p) / (draws / 8)).sum()
-    return float(np.abs((found.mean(axis=0) @ values - wanted) / error).max()), float(distances.mean())
+    distance = np.abs(found.mean(axis=0) - p).sum() / floor(p, draws)
+    return float(np.abs((found.mean(axis=0) @ values - wanted) / error).max()), float(distance)
+
+
+def floor(p: np.ndarray, draws: int) -> float:
+    """The mean distance to p of the shares among so many independent draws."""
+    return float(np.sqrt(2 / np.pi * p * (1 - p) / draws).sum())
+
+
+def farthest(p: np.ndarray, draws: int) -> float:
+    """The distance that one of a thousand sets of independent draws exceeds, in units of the mean distance.
+
+    Shares of a few partitions that are far from equal make that distance vary by a third: of ten seeds of "DP" it was 0.62 to 1.44,
+    1.005 in the mean.
+    """
+    found = np.random.default_rng(0).multinomial(draws, p, size=20_000) / draws
+    return float(np.quantile(np.abs(found - p).sum(axis=1), 0.999) / floor(p, draws))
 
 
 @functools.cache
@@ -98,9 +109,10 @@ def test_draws(case: str) -> None:
 def test_many_draws(case: str) -> None:
     prior, X, thin = CASES[case]
     z, distance = scores(shares(prior, X, 400_000, thin), *exact(case), 400_000)
-    print(f"{case}: |z| {z:.2f}, distance {distance:.2f}")
+    limit = farthest(exact(case)[0], 400_000)
+    print(f"{case}: |z| {z:.2f}, distance {distance:.2f}, of independent draws one in a thousand beyond {limit:.2f}")
     assert z < 4
-    assert distance < 1.3
+    assert distance < limit
 
 
 @pytest.mark.parametrize(
