@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import hedgerow as hr
 from hedgerow.errors import ParameterError
 from hedgerow.plots import flow_geometry
 from hedgerow.resolution.ladder import Ladder, next_power
+from hedgerow.resolution.reporting import FEW, opened_at
 from hedgerow.resolution.strength import agreement, half_power, split_rows
 
 QUICK = {"draws": 15, "warmup": 15, "splits": 1, "seed": 0, "progress": False}
@@ -296,3 +299,48 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "2 clusters in 120 points." in told
     assert main(["fit", place[0], "--out", out, "--force", "--power", "0.05", *common, *quick]) == 0
     assert "1 cluster in 120 points." in capsys.readouterr().out
+
+
+def test_the_page_opens_where_halves_agree_and_says_so(found: hr.Levels, tmp_path: Path) -> None:
+    best = found.finest(0.8)
+    page = found.report(tmp_path / "page.html", title="Four blobs").read_text(encoding="utf-8")
+    assert f"{best.n_clusters} clusters in 120 points; they stay, to" in page
+    assert page.count('<div class="view"') == page.count('<button type="button" data-level-button=') == len(found)
+    shown = [at for at in range(len(found)) if f'data-view="{at}">' in page]
+    assert [found[at] for at in shown] == [best]
+
+
+def test_the_page_of_a_table_that_falls_apart_opens_coarse(tmp_path: Path) -> None:
+    levels = hr.levels(model(), blobs()[0], [1.0, 0.01], **{**QUICK, "splits": 0})  # type: ignore[arg-type]
+    page = levels.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "was not measured" in page
+    level = SimpleNamespace
+    ladder: Any = [level(strength=0.5, n_clusters=k, n_small=small) for k, small in ((1, 0), (FEW + 3, 3), (900, 600))]
+    assert opened_at(ladder, 0.8) == 1  # the finest with few clusters of a size
+    assert opened_at(ladder, 0.5) == 2
+    assert opened_at(ladder[2:], 0.8) == 0
+
+
+def test_colours_go_on_into_the_largest_part() -> None:
+    coarse, middle, fine = [0] * 10, [0] * 6 + [1] * 4, [2] + [0] * 5 + [1] * 4
+    assert [colors.tolist() for colors in flow_geometry([coarse, middle, fine]).colors] == [[0], [0, 1], [0, 1, 2]]
+    swapped = [1] * 6 + [0] * 4
+    assert flow_geometry([middle, swapped]).colors[1].tolist() == [1, 0]
+
+
+def test_the_command_line_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    lines = ["length,width", *(f"{a:.3f},{b:.3f}" for a, b in blobs(60)[0])]
+    (tmp_path / "leaves.csv").write_text("\n".join(lines))
+    short = ["--warmup", "10", "--seed", "1", "--quiet"]
+    assert main(["levels", "leaves.csv", "--powers", "1,0.05", "--draws", "10", "--splits", "1", *short]) == 0
+    page = (tmp_path / "leaves.levels.html").read_text(encoding="utf-8")
+    assert "<title>leaves</title>" in page
+    assert "width" in page
+    assert "Written: leaves.levels.html" in capsys.readouterr().out
+    assert main(["fit", "leaves.csv", "--levels", "--draws", "10", "--chains", "2", *short]) == 0
+    assert "levels.html" in capsys.readouterr().out
+    assert "data-level-button" in (tmp_path / "leaves-run" / "levels.html").read_text(encoding="utf-8")
+    assert isinstance(hr.load(tmp_path / "leaves-run" / "run.levels"), hr.Levels)

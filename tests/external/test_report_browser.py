@@ -20,6 +20,8 @@ from hedgerow import plots
 from hedgerow.report import (
     ColumnsPart,
     DrawsPart,
+    LevelPart,
+    LevelsPart,
     PointsPart,
     Profile,
     ProfilesPart,
@@ -85,6 +87,27 @@ def payload(names: list[str] | None = None, offset: float = 0.0) -> ReportPayloa
     )
 
 
+def from_coarse_to_fine() -> ReportPayload:
+    """The blobs as one cluster, as two and as six; the page opens at two."""
+    whole = payload()
+    fine = np.asarray(whole.points.labels)
+    levels = [np.zeros_like(fine), (fine >= 3).astype(int), fine]
+    geometry = plots.flow_geometry(levels)
+    told = [ProfilesPart([Profile(c) for c in range(k)]) for k in (1, 2, 6)]
+    items = [LevelPart(0.1 * (at + 1), levels[at], None, told[at], 1.0 - 0.3 * at, 0.01, 1.0) for at in range(3)]
+    points = PointsPart(levels[1], None, None, whole.points.plane, whole.points.axes)
+    part = LevelsPart(items, 1, geometry.bars, geometry.bands, geometry.colors)
+    return ReportPayload(
+        "From coarse to fine",
+        points,
+        tree=whole.tree,
+        columns=whole.columns,
+        profiles=told[1],
+        similarity=whole.similarity,
+        levels=part,
+    )
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from selenium.webdriver.chrome.service import Service
@@ -108,6 +131,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "attack": write_report(folder / "attack.html", payload([ATTACK] * N)),
         "far": write_report(folder / "far.html", payload(offset=1e9)),
         "bare": write_report(folder / "bare.html", bare),
+        "levels": write_report(folder / "levels.html", from_coarse_to_fine()),
     }
 
 
@@ -260,7 +284,7 @@ def test_zoom_opens_branches(visit: Callable[..., Any]) -> None:
     assert driver.execute_script(closed) == before
 
 
-@pytest.mark.parametrize("name", ["full", "attack", "bare"])
+@pytest.mark.parametrize("name", ["full", "attack", "bare", "levels"])
 def test_a_phone_needs_no_sideways_scrolling(visit: Callable[..., Any], name: str) -> None:
     driver = visit(name, width=375)
     assert driver.execute_script("return document.documentElement.scrollWidth") <= 375
@@ -308,9 +332,9 @@ def test_every_fact_has_its_strip_and_any_two_clusters_stand_side_by_side(visit:
     driver = visit("full")
     assert driver.execute_script("return document.querySelectorAll('.card').length") == 6
     assert driver.execute_script("return [...document.querySelectorAll('.strip')].every((s) => s.querySelector('rect'))")
-    heads = "return [...document.querySelectorAll('#comparison thead th')].map((cell) => cell.textContent)"
+    heads = "return [...document.querySelectorAll('.comparison thead th')].map((cell) => cell.textContent)"
     assert driver.execute_script(heads) == ["", "cluster 0", "cluster 1", "apart"]
-    choose = "const b = document.getElementById('compare-b'); b.value = '4'; b.dispatchEvent(new Event('change'))"
+    choose = "const b = document.querySelector('.compare-b'); b.value = '4'; b.dispatchEvent(new Event('change'))"
     driver.execute_script(choose)
     assert driver.execute_script(heads)[2] == "cluster 4"
     driver.execute_script("document.querySelector('.card button').click()")
@@ -327,8 +351,52 @@ def test_no_table_is_cut_off(visit: Callable[..., Any], width: int) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["full", "bare"])
+@pytest.mark.parametrize("name", ["full", "bare", "levels"])
 def test_readers_of_the_screen_find_nothing_amiss(visit: Callable[..., Any], name: str, theme: str) -> None:
     axe = pytest.importorskip("axe_core_python.selenium", reason="the accessibility test needs the axe-core-python package").Axe()
     found = axe.run(visit(name, theme=theme))["violations"]
     assert [(each["id"], each["impact"], each["nodes"][0]["html"][:200]) for each in found] == []
+
+
+def test_the_slider_recolours_points_tree_and_table(visit: Callable[..., Any]) -> None:
+    from selenium.webdriver import Keys
+
+    driver = visit("levels")
+    colours = "return [...new Set([...document.querySelectorAll(arguments[0])].map((mark) => mark.getAttribute('fill')))]"
+    marks = (".point", ".feet rect")
+    rows = "return document.querySelectorAll('[data-view]:not([hidden]) > .scroll tbody tr').length"
+    slider, said = driver.find_element("id", "level"), driver.find_element("id", "level-told")
+    seen = []
+    for key, words in (
+        ("", "2 clusters, strength 70%"),
+        (Keys.ARROW_RIGHT, "6 clusters, strength 40%"),
+        (Keys.HOME, "1 cluster, strength 100%"),
+    ):
+        slider.send_keys(key)
+        assert said.text == slider.get_attribute("aria-valuetext") == words
+        k = int(words.split()[0])
+        in_points, in_tree = (set(driver.execute_script(colours, mark)) for mark in marks)
+        assert (len(in_points), in_tree) == (k, in_points)
+        assert driver.execute_script(rows) == k
+        seen.append(in_points)
+    assert seen[2] < seen[0] < seen[1]  # the largest part of a cluster keeps its colour
+    driver.find_element("css selector", '[data-level-button="2"]').click()
+    assert said.text == "6 clusters, strength 40%"
+    driver.execute_script(
+        "document.querySelectorAll('.column')[1].querySelector('.stack rect').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    assert said.text == "2 clusters, strength 70%"
+    assert len(highlighted(driver)) == int(np.sum(np.asarray(payload().points.labels) < 3))
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert highlighted(driver) == set()  # a cluster of another level is no selection here
+
+
+def test_a_branch_stays_selected_from_level_to_level(visit: Callable[..., Any]) -> None:
+    from selenium.webdriver import Keys
+
+    driver = visit("levels")
+    click_branch(driver, tree_of(payload())[0][2])
+    before = highlighted(driver)
+    driver.find_element("id", "level").send_keys(Keys.ARROW_RIGHT)
+    assert highlighted(driver) == before
+    assert len(before) > 1

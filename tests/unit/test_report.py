@@ -246,7 +246,7 @@ class TestMissingParts:
         found = parse(page)
         sections = [link[1:] for link in found.links if link.startswith("#") and link != "#content"]
         assert sections == ["found", "clusters"]
-        assert set(data_of(page)) == {"points", "clusters"}
+        assert set(data_of(page)) == {"points", "views", "shown"}
         assert "2 clusters in 3 points." in found.text
 
     def test_scatter_without_tree_and_tree_without_scatter(self) -> None:
@@ -316,7 +316,7 @@ class TestPack:
     def test_arrays_survive(self) -> None:
         payload = payload_of()
         data = data_of(report_html(payload))
-        np.testing.assert_array_equal(unpack(data["points"]["label"]), payload.points.labels)
+        np.testing.assert_array_equal(unpack(data["views"][0]["label"]), payload.points.labels)
         plane = unpack(data["scatter"]["points"]).reshape(-1, 2)
         np.testing.assert_allclose(plane, np.asarray(payload.points.plane), rtol=1e-6)
         assert payload.similarity is not None

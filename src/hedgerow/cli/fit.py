@@ -58,6 +58,7 @@ def add(commands: Any) -> None:
         "--power", type=float, metavar="P", help="raise the density of every row to it, for coarser clusters (default: 1)"
     )
     choice.add_argument("--about", type=int, metavar="K", help="look for the power that gives about so many clusters")
+    coarse.add_argument("--levels", action="store_true", help="cluster from coarse to fine too, for a page with a slider (levels.html)")
     group = parser.add_argument_group("sampling")
     group.add_argument("--draws", type=int, metavar="N", help="kept draws of each chain (default: as many as it takes to agree)")
     group.add_argument("--warmup", type=int, metavar="N", default=500, help="iterations before them at most (default: %(default)s)")
@@ -101,7 +102,9 @@ def run(options: argparse.Namespace) -> None:
         model, init = _at_resolution(model, source, kernel, options)
         beside = columns_of(source) if options.with_columns else None
         reading = None if source.reading is None else source.reading.to_json()
-        notes = Notes(title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet, reading)
+        notes = Notes(
+            title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet, reading, options.levels
+        )
         with folder.drawing(anew=True) as begun:
             post = sample(
                 model,
@@ -115,7 +118,7 @@ def run(options: argparse.Namespace) -> None:
                 progress=False if options.quiet else None,
                 checkpoint=Checkpoint(folder.checkpoint, every=every, replace=True, note=asdict(notes)),
             )
-        folder.finish(post, notes)
+        folder.finish(post, notes, False if options.quiet else None)
 
 
 def _at_resolution(model: Mixture, source: Dataset, kernel: Kernel | None, options: argparse.Namespace) -> tuple[Mixture, Any]:

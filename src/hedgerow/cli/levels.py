@@ -9,13 +9,13 @@ from typing import Any
 
 from hedgerow.cli.labels import SAFE_HELP, write_table
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
-from hedgerow.cli.output import add_command, path_argument, say
+from hedgerow.cli.output import add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.resolution import Level, Levels, levels
 from hedgerow.writing import check_target, whole_file, whole_path
 
-__all__ = ["add"]
+__all__ = ["add", "write_page"]
 
 EXAMPLES = """examples:
   hedgerow levels flowers.csv
@@ -42,6 +42,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--out", metavar="FILE", type=path_argument, help="the file of levels (default: the name of the data with .levels)"
     )
+    parser.add_argument("--report", metavar="FILE", type=path_argument, help="the page (default: the file of levels with .html)")
+    parser.add_argument("--title", help="title of the page (default: the name of the data)")
     parser.add_argument("--force", action="store_true", help="replace a file of levels that is already there")
     parser.add_argument("--picture", metavar="FILE", type=path_argument, help=f"the flow from level to level ({', '.join(PICTURES)})")
     parser.add_argument("--labels", metavar="FILE", type=path_argument, help="the cluster of every row at every level, as csv")
@@ -67,6 +69,9 @@ def run(options: argparse.Namespace) -> None:
     """Read, guess, sample level by level, tell."""
     target = Path(options.out or f"{Path(options.data).name.partition('.')[0]}.levels")
     check_target(target, "levels", "out")
+    page = Path(options.report or f"{target}.html")
+    check_target(page, "report", "report")
+    title = read_title(options.title, text_of(Path(options.data).name.partition(".")[0]))
     if options.picture is not None:
         if Path(options.picture).suffix not in PICTURES:
             raise ParameterError(f"--picture {options.picture!r}: must end in {', '.join(PICTURES)}.")
@@ -95,6 +100,7 @@ def run(options: argparse.Namespace) -> None:
         say(f"Nearest to {options.about} clusters: {_told(level)}.")
     _tell(found)
     say(f"Written: {target}")
+    say(f"Written: {write_page(found, page, title, source.names, source.rows)}")
     if options.picture is not None:
         axes = found.plot()
         with whole_path(Path(options.picture), "levels") as place:
@@ -127,6 +133,13 @@ def _powers(text: str | None) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
         raise ParameterError(f"--powers {text!r}: must be numbers with commas between them.") from error
+
+
+def write_page(found: Levels, page: Path, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> Path:
+    """The page of all levels; `names` are those of the columns, where the model does not know them itself."""
+    model = found[0].posterior.model
+    known = model is None or model.likelihood.used_columns() is not None
+    return found.report(page, title=title, names=None if known else names, rows=rows)
 
 
 def _write_labels(path: Path, found: Levels, rows: Sequence[str] | None, safe: bool) -> None:

@@ -53,4 +53,4 @@ def run(options: argparse.Namespace) -> None:
                 folder.checkpoint, every=read_every(options.checkpoint_every), note=asdict(notes) if notes != before else None
             )
             post = resume(kept, draws=options.draws, progress=False if options.quiet else None)
-        folder.finish(post, notes)
+        folder.finish(post, notes, False if options.quiet else None)

@@ -4,6 +4,7 @@
     labels.csv     the cluster of every row; labels.parquet too, where asked for
     profiles.csv   what every cluster stands out by
     report.html    the page
+    levels.html    the page with a slider from coarse to fine, where asked for; its draws are in run.levels
     checkpoint/    where `sample` streams draws to and `resume` goes on from, with the notes; may be a link to another disk
     .lock          held from before the first draw until the report is written
 
@@ -26,10 +27,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow.cli.labels import label_columns, write_labels, write_parquet
+from hedgerow.cli.levels import write_page
+from hedgerow.cli.model import read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import Posterior, load
+from hedgerow.resolution import levels
 from hedgerow.sampling import run_note, run_status, so_far
 from hedgerow.sampling.lock import FolderLock
 from hedgerow.writing import check_target
@@ -41,6 +45,8 @@ LABELS = "labels.csv"
 PROFILES = "profiles.csv"
 PARQUET = "labels.parquet"
 REPORT = "report.html"
+LEVELS, LEVELS_PAGE = "run.levels", "levels.html"
+WRITTEN = (RUN, LABELS, PARQUET, PROFILES, REPORT, LEVELS, LEVELS_PAGE)
 CHECKPOINT = "checkpoint"
 LOCK = ".lock"
 OLD_NOTES = "fit.hedge"
@@ -50,6 +56,7 @@ ASIDE = ".replaced"
 RUN_HELP = f"a run folder, or the file {RUN} in it"
 FILES = {
     REPORT: "everything about the clusters, to open in a browser",
+    LEVELS_PAGE: "the same from coarse to fine, with a slider",
     LABELS: "the cluster of every row, and how sure that is",
     PROFILES: "what every cluster stands out by",
     PARQUET: "the same for other programs",
@@ -70,6 +77,7 @@ class Notes:
     parquet: bool = False
     reading: str | None = None
     """How the columns were understood, as JSON."""
+    levels: bool = False
 
     @classmethod
     def read(cls, stored: Any, place: Path) -> Notes:
@@ -77,7 +85,11 @@ class Notes:
         try:
             later = {field.name for field in fields(cls) if field.default is not MISSING}
             notes = cls(**{field.name: stored[field.name] for field in fields(cls) if field.name not in later or field.name in stored})
-            good = isinstance(notes.title, str) and notes.loss in LOSSES and type(notes.safe_csv) is type(notes.parquet) is bool
+            good = (
+                isinstance(notes.title, str)
+                and notes.loss in LOSSES
+                and type(notes.safe_csv) is type(notes.parquet) is type(notes.levels) is bool
+            )
             good = good and (notes.beside is None or all(isinstance(column, list) for column in notes.beside.values()))
             good = good and (notes.reading is None or isinstance(notes.reading, str))
             if not (good and _are_texts(notes.rows) and _are_texts(notes.columns)):
@@ -143,7 +155,7 @@ class RunFolder:
 
     def check_links(self) -> None:
         """Refuse links in the place of files that are written, before anything is touched."""
-        refuse_links(self.path, (LOCK, RUN, LABELS, PARQUET, PROFILES, REPORT))
+        refuse_links(self.path, (LOCK, *WRITTEN))
         checkpoint = self.path / CHECKPOINT
         if checkpoint.is_symlink() and not checkpoint.is_dir():
             raise ParameterError(f"{self.path}: {CHECKPOINT} is a link and must lead to a folder. Got {os.readlink(checkpoint)}.")
@@ -166,7 +178,7 @@ class RunFolder:
         def begin(_: object) -> None:
             nonlocal ours, anew
             if anew:
-                for name in (RUN, LABELS, PARQUET, PROFILES, REPORT):
+                for name in WRITTEN:
                     (self.path / name).unlink(missing_ok=True)
             ours, anew = True, False
 
@@ -247,7 +259,7 @@ class RunFolder:
         self.check_links()
         return self.path / REPORT
 
-    def write(self, post: Posterior, notes: Notes) -> None:
+    def write(self, post: Posterior, notes: Notes, progress: bool | None = None) -> None:
         """Write the run, and say what was found; whatever stops this after the draws are saved, says so."""
         loss: Any = notes.loss
         known = {name: value for name, value in (("columns", notes.columns), ("reading", notes.reading)) if value is not None}
@@ -263,15 +275,26 @@ class RunFolder:
             post.report(self.path / REPORT, title=notes.title, loss=loss, rows=notes.rows)
             say()
             tell_findings(post, loss)
+            if notes.levels:
+                self._write_levels(post, notes, progress)
         except KeyboardInterrupt:
             raise Interrupted(f"stopped; the draws are saved in {self.path / RUN}, labels and report may be missing") from None
 
-    def finish(self, post: Posterior, notes: Notes) -> None:
+    def _write_levels(self, post: Posterior, notes: Notes, progress: bool | None) -> None:
+        """The rows from coarse to fine by the kernel of the run, and their page."""
+        assert post.model is not None
+        kernel = read_kernel(post.run["kernel"])
+        (self.path / LEVELS).unlink(missing_ok=True)
+        model, kept = replace(post.model, power=1.0), self.path / LEVELS
+        found = levels(model, post.X, kernel=kernel, times=post.times, seed=post.run["seed"], checkpoint=kept, progress=progress)
+        write_page(found, self.path / LEVELS_PAGE, notes.title, notes.columns, notes.rows)
+
+    def finish(self, post: Posterior, notes: Notes, progress: bool | None = None) -> None:
         """Write the run and tell everything; a run that was stopped early says how to go on."""
         early = bool(post.run["interrupted"])
         if early:
             print(f"Stopping: {post.draws:,} draws of {post.chains} chains are there and are being saved.", file=sys.stderr)
-        self.write(post, notes)
+        self.write(post, notes, progress)
         ended = f": {post.run['until']['why']}" if "until" in post.run else ""
         say(f"- Sampling took {post.run['seconds']:.1f} seconds{ended}; seed {post.run['seed']}.")
         say()

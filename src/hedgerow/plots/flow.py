@@ -32,7 +32,7 @@ class FlowGeometry:
     bands : list of (m, 6)
         Between a level and the next: cluster, next cluster, lower and upper end at the left, lower and upper end at the right.
     colors : list of (K,)
-        Which colour a bar has: that of the finest clusters, of which the largest part of it goes on into.
+        Which colour a bar has: the largest part of a cluster keeps its colour at the next level, the others get new ones.
 
     >>> flow_geometry([[0, 0, 0], [0, 0, 1]]).bands[0].shape
     (2, 6)
@@ -72,10 +72,9 @@ def flow_geometry(levels: Sequence[ArrayLike]) -> FlowGeometry:
     for labels, table in zip(stack[1:], tables, strict=True):
         middle = bars[-1].mean(axis=1)
         bars.append(_bars(np.bincount(labels), (table * middle[:, None]).sum(axis=0) / table.sum(axis=0), n))
-    colors = [np.arange(int(stack[-1].max()) + 1)]
-    for table in reversed(tables):
-        heaviest = np.array([_heaviest(row, colors[0]) for row in table])
-        colors.insert(0, heaviest)
+    colors = [np.arange(int(stack[0].max()) + 1)]
+    for table in tables:
+        colors.append(_passed_on(table, colors[-1]))
     bands = [_bands(table, left, right, n) for table, left, right in zip(tables, bars[:-1], bars[1:], strict=True)]
     return FlowGeometry(bars, bands, colors)
 
@@ -155,9 +154,19 @@ def _bands(table: NDArray[np.float64], left: NDArray[np.float64], right: NDArray
     return out
 
 
-def _heaviest(row: NDArray[np.float64], colors: NDArray[np.int64]) -> int:
-    """The colour that most rows of a cluster have at the next level."""
-    return int(np.bincount(colors, weights=row).argmax())
+def _passed_on(table: NDArray[np.float64], colors: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Colours of the next level: from each cluster to its largest part, the largest first; new ones for the rest, largest first."""
+    out = np.full(table.shape[1], -1, dtype=np.int64)
+    largest = table.argmax(axis=1)
+    for a in np.argsort(-table.max(axis=1), kind="stable"):
+        if out[largest[a]] < 0:
+            out[largest[a]] = colors[a]
+    taken = {int(color) for color in colors}
+    free = (color for color in itertools.count() if color not in taken)
+    for b in np.argsort(-table.sum(axis=0), kind="stable"):
+        if out[b] < 0:
+            out[b] = next(free)
+    return out
 
 
 def _ends(geometry: FlowGeometry) -> tuple[float, float]:

@@ -43,7 +43,18 @@ from hedgerow.summaries.verdicts import Sentence
 from hedgerow.trees import ibhc
 from hedgerow.trees.reporting import place_points, tree_part
 
-__all__ = ["findings", "in_words", "payload_of", "posterior_tree", "run_record", "tree_of"]
+__all__ = [
+    "BLOCKS",
+    "LARGEST_TREE",
+    "described",
+    "doubt",
+    "findings",
+    "in_words",
+    "payload_of",
+    "posterior_tree",
+    "run_record",
+    "tree_of",
+]
 
 LARGEST_TREE = 5_000  # rows; linkage holds all pairs
 SAMPLED_ROWS = 3_000  # of the similarity, beyond that
@@ -67,20 +78,20 @@ def payload_of(
     counted = sparse.issparse(X)
     return ReportPayload(
         title,
-        place_points(labels, _doubt(draws, labels), X, columns, rows),
+        place_points(labels, doubt(draws, labels), X, columns, rows),
         tree=tree,
         draws=_draws(draws),
         columns=None if counted else ColumnsPart(X, columns),
         counts=CountsPart(X.indptr, X.indices, X.data, columns) if counted else None,
         similarity=_similarity(draws, whole, np.asarray(order)),
-        profiles=_profiles(X, draws, labels, columns, rows),
+        profiles=described(X, draws, labels, columns, rows),
         run=run_record(draws),
         notes=_notes(draws),
         estimate=found.words,
     )
 
 
-def _profiles(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequence[str], rows: Sequence[str] | None) -> ProfilesPart:
+def described(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequence[str], rows: Sequence[str] | None) -> ProfilesPart:
     """What each cluster stands out by, for the page."""
     found = profiles(
         X, labels, draws.labels, names=names, rows=rows if rows is not None else [f"row {i}" for i in range(draws.n)], top=8
@@ -101,7 +112,7 @@ def _profiles(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequen
 
 def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
     """The headline of the report without the page: the finding in one line, and the sentences under it."""
-    points = PointsPart(found.labels, _doubt(draws, found.labels))
+    points = PointsPart(found.labels, doubt(draws, found.labels))
     return headline(ReportPayload("", points, draws=_draws(draws), notes=_notes(draws)))
 
 
@@ -147,7 +158,8 @@ def in_words(quantity: str) -> str:
     return _WORDS.get(quantity, quantity.replace("_", " "))
 
 
-def _doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
+def doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
+    """How doubtful the place of every row is, in [0, 1]."""
     return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 

@@ -98,10 +98,10 @@ def _comparison(part: ProfilesPart) -> str:
             f'<option value="{i}"{" selected" if i == at else ""}>cluster {profile.cluster}</option>'
             for i, profile in enumerate(part.profiles[:FIRST_CLUSTERS])
         )
-        return f'<label>{label} <select id="{name}">{options}</select></label>'
+        return f'<label>{label} <select class="{name}">{options}</select></label>'
 
     choices = choice("compare-a", "Compare", 0) + choice("compare-b", "with", 1)
-    return f'<h3>Any two side by side</h3><div class="tools">{choices}</div><div id="comparison" aria-live="polite"></div>'
+    return f'<h3>Any two side by side</h3><div class="tools">{choices}</div><div class="comparison" aria-live="polite"></div>'
 
 
 def _side_by_side(payload: ReportPayload) -> str:
@@ -138,7 +138,11 @@ def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[li
     assert payload.columns is not None
     values = np.asarray(payload.columns.values, dtype=np.float64)
     shown = shown_columns(payload.columns, labels, TABLE_COLUMNS)
-    cells = [[_spread(column) for column in values[labels == c][:, shown].T] for c in range(labels.max() + 1)]
+    shares = [_is_share(str(payload.columns.names[j]), values[:, j]) for j in shown]
+    cells = [
+        [_spread(column, share) for column, share in zip(values[labels == c][:, shown].T, shares, strict=True)]
+        for c in range(labels.max() + 1)
+    ]
     d = values.shape[1]
     said = "Columns: mean ± standard deviation."
     if d > TABLE_COLUMNS:
@@ -162,9 +166,16 @@ def _button(cluster: int, text: str) -> str:
     return f'<button {attributes} aria-label="Cluster {cluster}">{escape(text)}</button>'
 
 
-def _spread(column: NDArray[np.float64]) -> str:
-    """Mean ± sd of what is not missing."""
+def _is_share(name: str, column: NDArray[np.float64]) -> bool:
+    """Whether a column says of each row if it has a level, as "sex=male" does: then its mean is a share."""
+    return "=" in name and bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
+
+
+def _spread(column: NDArray[np.float64], share: bool) -> str:
+    """Mean ± sd of what is not missing, or the share that has a level."""
     seen = column[~np.isnan(column)]
     if not len(seen):
         return "–"
+    if share:
+        return f"{100 * seen.mean():.0f}%"
     return mean_and_spread(float(seen.mean()), float(seen.std(ddof=1)) if len(seen) > 1 else math.nan)

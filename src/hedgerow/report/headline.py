@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow.report.levels import levels_headline
+from hedgerow.report.markup import counted
 from hedgerow.report.payload import DrawsPart, ReportPayload
 from hedgerow.summaries.verdicts import Sentence, agreement
 
@@ -16,13 +18,15 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
     """The finding in one line, and the sentences under it."""
     labels = np.asarray(payload.points.labels)
     n, k = len(labels), int(labels.max()) + 1
-    lead = f"{_count(k, 'cluster')} in {_count(n, 'point')}."
+    lead = f"{counted(k, 'cluster')} in {counted(n, 'point')}."
     said: list[Sentence] = []
+    if payload.levels is not None:
+        lead, said = levels_headline(payload.levels, n)
     if payload.draws is not None:
         said.append(_how_many(payload.draws))
     if payload.points.uncertainty is not None:
         said.append(_how_firm(np.asarray(payload.points.uncertainty, dtype=np.float64)))
-    if payload.tree is not None:
+    if payload.tree is not None and payload.levels is None:
         said.append(_tree_sentence(payload, k))
     if payload.draws is not None:
         said.append(agreement(payload.draws.quantities, payload.draws.n_clusters, payload.draws.rhat, payload.draws.ess))
@@ -40,7 +44,7 @@ def _how_many(draws: DrawsPart) -> Sentence:
     mode = int(values[np.argmax(counts)])
     share = float(counts.max()) / len(k)
     if len(values) == 1:
-        return Sentence(f"All {len(k):,} draws have {_count(mode, 'cluster')}.")
+        return Sentence(f"All {len(k):,} draws have {counted(mode, 'cluster')}.")
     low, high = (int(v) for v in np.quantile(k, [0.025, 0.975], method="inverted_cdf"))
     span = f"; 95% of the draws have {low} to {high}" if low != high else f"; 95% of the draws have {low} too"
     return Sentence(f"The most probable number of clusters is {mode} ({_percent(share)} of {len(k):,} draws){span}.")
@@ -71,13 +75,9 @@ def _tree_sentence(payload: ReportPayload, k: int) -> Sentence:
         else:
             clusters += 1
     if clusters == k:
-        return Sentence(f"Cutting the tree where joining stops paying (d = 1) gives {_count(clusters, 'cluster')}.")
+        return Sentence(f"Cutting the tree where joining stops paying (d = 1) gives {counted(clusters, 'cluster')}.")
     why = "another summary of the same draws" if payload.draws is not None else "before rows found better places"
     return Sentence(f"The tree, cut where joining stops paying (d = 1), has {clusters:,} branches: {why}.")
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _percent(share: float) -> str:

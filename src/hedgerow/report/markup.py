@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-__all__ = ["breakable", "escape", "hint", "table"]
+__all__ = ["breakable", "counted", "escape", "hint", "table"]
 
 
 def escape(text: object) -> str:
@@ -19,6 +19,11 @@ def breakable(name: object) -> str:
     for mark in "_.=":
         text = text.replace(mark, f"{mark}<wbr>")
     return text
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def table(head: str, rows: Iterable[str], label: str) -> str:

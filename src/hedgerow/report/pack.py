@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.report.payload import ColumnsPart, DrawsPart, ProfilesPart, ReportPayload, SimilarityPart, TreePart
+from hedgerow.report.levels import told
+from hedgerow.report.payload import ColumnsPart, DrawsPart, LevelsPart, ProfilesPart, ReportPayload, SimilarityPart, TreePart
 from hedgerow.report.telling_words import node_words, top_words
 
 __all__ = ["MOST_COLUMNS", "MOST_POINTS", "pack", "shown_columns"]
@@ -19,6 +20,8 @@ MOST_TERMINALS = 3_000
 MOST_DRAWS = 1_000  # per chain and quantity
 MOST_COLUMNS = 12
 MOST_NAME = 60
+MOST_SHORT = 1 << 16  # labels that two bytes hold
+MOST_BANDS = 600  # between two levels
 MOST_COMPARED = 30  # clusters, and columns, that can be put beside each other
 SEEN = 1e-5  # of a column's range
 
@@ -31,14 +34,18 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
     n = len(labels)
     tree = None if payload.tree is None else flatten_tree(payload.tree)
     rows = kept_rows(n, labels if tree is None else None, None if tree is None else tree["order"])
-    sizes = np.bincount(labels)
-    by_size = np.argsort(-sizes, kind="stable")
     place = np.full(n, -1, dtype=np.int64)  # row of the data -> kept point
     place[rows] = np.arange(len(rows))
     data: dict[str, Any] = {
-        "points": _points(payload, rows, labels),
-        "clusters": {"sizes": sizes.tolist(), "by_size": by_size.tolist()},
+        "points": _points(payload, rows, n),
+        "views": [_view(view, rows) for view in payload.views()],
+        "shown": 0,
     }
+    if payload.levels is not None:
+        data["shown"] = payload.levels.shown
+        data["levels"] = _levels(payload.levels)
+        for view, colors in zip(data["views"], payload.levels.colors, strict=True):
+            view["colors"] = np.asarray(colors).tolist()
     if tree is not None and payload.tree is not None:
         data["tree"] = _tree(payload.tree, tree, place)
     if payload.points.plane is not None:
@@ -51,8 +58,6 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
             "names": [str(payload.columns.names[j]) for j in shown],
             "values": encode_numbers(values),
         }
-    if payload.profiles is not None and payload.profiles.mean is not None:
-        data["profiles"] = _profiles(payload.profiles)
     if payload.counts is not None:
         spans = None if tree is None else (tree["order"], tree["start"], tree["stop"], tree["right"])
         vocabulary, table = node_words(payload.counts, spans)
@@ -60,7 +65,6 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
             "list": vocabulary,
             "nodes": None if table is None else encode(table, "i4"),
             "width": 0 if table is None else table.shape[1],
-            "clusters": top_words(payload.counts, labels),
         }
     if payload.draws is not None:
         data["draws"] = _draws(payload.draws)
@@ -70,7 +74,7 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
 
 
 def encode(values: ArrayLike, kind: str) -> dict[str, str]:
-    """An array as little-endian bytes of `kind` ("f4", "f8", "i4", "u1") in base64."""
+    """An array as little-endian bytes of `kind` ("f4", "f8", "i4", "u2", "u1") in base64."""
     raw = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
     return {"type": kind, "data": base64.b64encode(raw.tobytes()).decode("ascii")}
 
@@ -181,18 +185,47 @@ def _leaves(left: IntArray, right: IntArray, top: int) -> list[int]:
     return found
 
 
-def _points(payload: ReportPayload, rows: IntArray, labels: IntArray) -> dict[str, Any]:
-    points: dict[str, Any] = {
-        "total": len(labels),
-        "row": encode(rows, "i4"),
-        "label": encode(labels[rows], "i4"),
-    }
-    if payload.points.uncertainty is not None:
-        points["doubt"] = encode(np.clip(np.asarray(payload.points.uncertainty, dtype=np.float64)[rows], 0, 1), "f4")
+def _points(payload: ReportPayload, rows: IntArray, n: int) -> dict[str, Any]:
+    points: dict[str, Any] = {"total": n, "row": encode(rows, "i4")}
     if payload.points.names is not None:
         names = [str(payload.points.names[row]) for row in rows]
         points["names"] = [name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…" for name in names]
     return points
+
+
+def _view(payload: ReportPayload, rows: IntArray) -> dict[str, Any]:
+    """One clustering: labels, doubt in 255ths, sizes, colours by size, and what its clusters are compared by."""
+    labels = np.asarray(payload.points.labels, dtype=np.int64)
+    sizes = np.bincount(labels)
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    view: dict[str, Any] = {
+        "label": encode(labels[rows], "u2" if len(sizes) <= MOST_SHORT else "i4"),
+        "sizes": sizes.tolist(),
+        "colors": rank.tolist(),
+    }
+    if payload.points.uncertainty is not None:
+        doubt = np.clip(np.asarray(payload.points.uncertainty, dtype=np.float64)[rows], 0, 1)
+        view["doubt"] = encode(np.rint(255 * doubt), "u1")
+    if payload.profiles is not None and payload.profiles.mean is not None:
+        view["profiles"] = _profiles(payload.profiles)
+    if payload.counts is not None:
+        view["words"] = top_words(payload.counts, labels)
+    return view
+
+
+def _levels(part: LevelsPart) -> dict[str, Any]:
+    """The picture of the flow, thin bands left out where there are too many, and a line about every level."""
+    bands = []
+    for given in part.bands:
+        band = np.asarray(given, dtype=np.float64)
+        bands.append(encode(band[np.argsort(band[:, 2] - band[:, 3], kind="stable")[:MOST_BANDS]], "f4"))
+    return {
+        "bars": [encode(bars, "f4") for bars in part.bars],
+        "bands": bands,
+        "told": [told(level) for level in part.items],
+        "powers": [f"{level.power:.3g}" for level in part.items],
+    }
 
 
 def _profiles(part: ProfilesPart) -> dict[str, Any]:
@@ -221,6 +254,7 @@ def _tree(part: TreePart, tree: dict[str, Any], place: IntArray) -> dict[str, An
         "roots": tree["roots"],
         "cut": float(part.cut),
         "ticks": [[float(position), str(text)] for position, text in part.ticks],
+        "join": part.join,
     }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from hedgerow.report.levels import slider
 from hedgerow.report.markup import escape
 from hedgerow.report.pack import pack
 from hedgerow.report.payload import ReportPayload
@@ -24,7 +25,7 @@ from hedgerow.writing import write_text
 
 __all__ = ["report_html", "write_report"]
 
-SCRIPTS = ("core.js", "tree.js", "scatter.js", "panel.js", "profiles.js", "charts.js", "similarity.js", "start.js")
+SCRIPTS = ("core.js", "tree.js", "scatter.js", "panel.js", "profiles.js", "flow.js", "charts.js", "similarity.js", "start.js")
 
 
 def write_report(path: str | os.PathLike[str], payload: ReportPayload) -> Path:
@@ -52,6 +53,7 @@ def report_html(payload: ReportPayload) -> str:
         title=escape(payload.title),
         style=style,
         links="".join(f'<a href="#{part.key}">{escape(part.name)}</a>' for part in sections),
+        slider="" if payload.levels is None else slider(payload.levels),
         sections="\n".join(
             f'<section id="{part.key}" aria-labelledby="{part.key}-name">'
             f'<h2 id="{part.key}-name">{escape(part.name)}</h2>\n{part.body}\n</section>'

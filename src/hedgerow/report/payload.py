@@ -13,8 +13,9 @@ comes ready-made from `hedgerow.plots`, so that the page and the plots show the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,8 @@ __all__ = [
     "ColumnsPart",
     "CountsPart",
     "DrawsPart",
+    "LevelPart",
+    "LevelsPart",
     "PointsPart",
     "Profile",
     "ProfilesPart",
@@ -55,7 +58,7 @@ class PointsPart:
 class TreePart:
     """A forest over the points as arrays over its nodes; leaf i is point i, children are -1 at leaves.
 
-    `height` is where nodes are drawn and `cut` where the line goes; `ticks` are (height, text) pairs.
+    `height` is where nodes are drawn and `cut` where the line goes; `ticks` are (height, text) pairs. `join` names 1/(1 + d).
     """
 
     left: ArrayLike
@@ -66,6 +69,7 @@ class TreePart:
     height: ArrayLike
     cut: float
     ticks: Sequence[tuple[float, str]] = ()
+    join: str = "P(one cluster)"
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,33 @@ class SimilarityPart:
 
 
 @dataclass(frozen=True)
+class LevelPart:
+    """One clustering of several of the same points: labels and doubt as in `PointsPart`, and how far halves of the rows agree on it."""
+
+    power: float
+    labels: ArrayLike
+    uncertainty: ArrayLike | None = None
+    profiles: ProfilesPart | None = None
+    strength: float = math.nan
+    spread: float = math.nan
+    rhat: float = math.nan
+
+
+@dataclass(frozen=True)
+class LevelsPart:
+    """The points from coarse to fine, which level the page opens at, and the picture of what becomes of each cluster.
+
+    `bars`, `bands` and `colors` are those of `hedgerow.plots.flow_geometry`.
+    """
+
+    items: Sequence[LevelPart]
+    shown: int
+    bars: Sequence[ArrayLike]
+    bands: Sequence[ArrayLike]
+    colors: Sequence[ArrayLike]
+
+
+@dataclass(frozen=True)
 class ReportPayload:
     """Everything a report can show. Only the title and the points are needed.
 
@@ -149,6 +180,7 @@ class ReportPayload:
     counts: CountsPart | None = None
     similarity: SimilarityPart | None = None
     profiles: ProfilesPart | None = None
+    levels: LevelsPart | None = None
     run: Mapping[str, object] = field(default_factory=dict)
     notes: Sequence[str] = ()
     estimate: str = ""
@@ -187,6 +219,33 @@ class ReportPayload:
             _check_rows("blocks", self.similarity.blocks, (k, k))
             _check("blocks", k, 1 <= k <= 400, "have 1 to 400 rows (average first)")
             _check_rows("order", self.similarity.order, (n,))
+
+        if self.levels is not None:
+            self._check_levels(self.levels, labels)
+
+    def views(self) -> list[ReportPayload]:
+        """The payload of every level, or this one alone."""
+        if self.levels is None:
+            return [self]
+        return [
+            replace(
+                self,
+                points=replace(self.points, labels=level.labels, uncertainty=level.uncertainty),
+                profiles=level.profiles,
+                levels=None,
+            )
+            for level in self.levels.items
+        ]
+
+    @staticmethod
+    def _check_levels(levels: LevelsPart, labels: np.ndarray) -> None:
+        count = len(levels.items)
+        _check("levels", levels.shown, 0 <= levels.shown < count, f"open at one of {count} levels")
+        same = np.array_equal(np.asarray(levels.items[levels.shown].labels), labels)
+        _check("levels", labels, same, "have the labels of the points at the level that is shown")
+        for name, wanted in (("bars", count), ("colors", count), ("bands", count - 1)):
+            given = getattr(levels, name)
+            _check(name, len(given), len(given) == wanted, f"be {wanted}, for {count} levels")
 
     @staticmethod
     def _check_tree(tree: TreePart, n: int) -> None:

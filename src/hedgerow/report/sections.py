@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.report.clusters import clusters_body
 from hedgerow.report.headline import headline
+from hedgerow.report.levels import levels_body
 from hedgerow.report.markup import escape, hint, table
 from hedgerow.report.pack import MOST_POINTS
 from hedgerow.report.payload import DrawsPart, ReportPayload
@@ -33,7 +34,10 @@ class Section:
 
 def sections_of(payload: ReportPayload, tree_frame: str) -> list[Section]:
     """The sections that this payload has; `tree_frame` is the HTML in which the tree is drawn."""
-    sections = [Section("found", "What was found", _found(payload)), Section("clusters", "Clusters", clusters_body(payload))]
+    sections = [Section("found", "What was found", _found(payload))]
+    if payload.levels is not None:
+        sections.append(Section("levels", "From coarse to fine", levels_body(payload.levels)))
+    sections.append(Section("clusters", "Clusters", _clusters(payload)))
     if payload.tree is not None:
         name = "Tree" if payload.points.plane is None else "Tree and points"
         sections.append(Section("explore", name, tree_frame + _scatter_and_panel(payload, "pair")))
@@ -55,6 +59,15 @@ def _found(payload: ReportPayload) -> str:
     lead, sentences = headline(payload)
     items = "".join(f'<li class="{said.tone}">{escape(said.text)}</li>' for said in sentences)
     return f'<p class="lead">{escape(lead)}</p>' + (f'<ul class="findings">{items}</ul>' if items else "")
+
+
+def _clusters(payload: ReportPayload) -> str:
+    """The clusters of every level, of which the page shows one."""
+    shown = 0 if payload.levels is None else payload.levels.shown
+    return "".join(
+        f'<div class="view" data-view="{at}"{"" if at == shown else " hidden"}>{clusters_body(view)}</div>'
+        for at, view in enumerate(payload.views())
+    )
 
 
 def _scatter_and_panel(payload: ReportPayload, style: str) -> str:
@@ -114,11 +127,14 @@ def _legend(chains: int) -> str:
 
 def _together(payload: ReportPayload) -> str:
     order = "in the order of the tree" if payload.tree is not None else "similar ones side by side"
+    how = "Probability that two points share a cluster"
+    if payload.levels is not None:
+        how = "Share of the draws in which two points share a cluster, all levels counted alike"
     key = '<span class="key">never <span class="ramp similar"></span> always together</span>'
     return (
         f'<div class="tools">{key}</div><div class="plot" id="similarity"></div>'
         '<p class="hint" id="similarity-readout">'
-        f"Probability that two points share a cluster; points {order}.</p>"
+        f"{how}; points {order}.</p>"
     )
 
 

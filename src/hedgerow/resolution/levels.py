@@ -15,9 +15,11 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import LEAST_POWER, Mixture
 from hedgerow.plots import flow
+from hedgerow.report import write_report
 from hedgerow.resolution import storing
 from hedgerow.resolution.ladder import Ladder, Plan, next_power
 from hedgerow.resolution.level import Level, flow_counts
+from hedgerow.resolution.reporting import payload_of
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.summaries.table import Table
 
@@ -50,6 +52,8 @@ class Levels:
     >>> axes = found.plot()
     >>> import tempfile
     >>> found.save(tempfile.mkdtemp() + "/ring.levels")
+    >>> found.report(tempfile.mkdtemp() + "/ring.html").name
+    'ring.html'
     """
 
     def __init__(self, items: Sequence[Level], ladder: Ladder | None, notes: Sequence[str] = ()) -> None:
@@ -170,6 +174,34 @@ class Levels:
         """
         told = [_told(level) for level in self.items]
         return flow([level.labels for level in self.items], told, ax=ax)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Clusters from coarse to fine",
+        names: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        strength: float = 0.8,
+    ) -> Path:
+        """Write one offline HTML page in which a slider goes from level to level; returns its path.
+
+        It opens at the finest level of that strength, else at the finest with few clusters.
+
+        Parameters
+        ----------
+        path : path
+        title : str
+        names, rows : sequences of str, optional
+            Of the columns and of the rows.
+        strength : float
+
+        Returns
+        -------
+        pathlib.Path
+        """
+        require(len(self.items) > 0, "Levels.report", "levels", self.items, "be at least one")
+        return write_report(path, payload_of(self.items, self.notes, title=title, names=names, rows=rows, strength=strength))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all levels with their draws, the data and the model to one file, whole or not at all; `hr.load` reads it back.

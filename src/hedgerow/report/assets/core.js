@@ -1,7 +1,7 @@
 // What all parts of the page share: the data, colours, the selection, small builders.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const TYPES = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u1: Uint8Array };
+const TYPES = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u2: Uint16Array, u1: Uint8Array };
 
 function unpack(packed) {
   const raw = atob(packed.data);
@@ -13,8 +13,8 @@ function unpack(packed) {
 // Points kept for the page: all of them, or an even sample of a large set.
 const points = {
   row: unpack(data.points.row),
-  label: unpack(data.points.label),
-  doubt: data.points.doubt ? unpack(data.points.doubt) : null,
+  label: null, // of the clustering that is shown
+  doubt: null,
   name: (i) => (data.points.names ? data.points.names[i] : `point ${points.row[i]}`),
 };
 const total = data.points.total;
@@ -31,11 +31,26 @@ function rankedColor(rank) {
   return `oklch(${[82, 66, 42][extra % 3]}% 0.13 ${(hue % 360).toFixed(1)})`;
 }
 
-const clusterColor = (() => {
-  const rank = new Array(data.clusters.sizes.length);
-  data.clusters.by_size.forEach((cluster, place) => (rank[cluster] = place));
-  return (cluster) => rankedColor(rank[cluster]);
-})();
+// The clustering that the page shows: the only one, or one of several from coarse to fine. Parts of the page listen.
+const views = data.views.map((view) => ({ ...view, label: unpack(view.label), doubt: view.doubt ? Float32Array.from(unpack(view.doubt), (part) => part / 255) : null }));
+const viewers = [];
+let shown = data.shown;
+
+const clusterColor = (cluster) => rankedColor(views[shown].colors[cluster]);
+const viewPart = () => document.querySelector(`[data-view="${shown}"]`);
+
+function onView(listener) {
+  viewers.push(listener);
+}
+
+function showView(next) {
+  viewPart().hidden = true;
+  shown = next;
+  viewPart().hidden = false;
+  points.label = views[shown].label;
+  points.doubt = views[shown].doubt;
+  for (const viewer of viewers) viewer();
+}
 
 function token(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -121,7 +136,7 @@ function choose(next) {
 function chooseCluster(cluster, extra = "") {
   const mask = new Uint8Array(kept);
   for (let i = 0; i < kept; i++) mask[i] = points.label[i] === cluster ? 1 : 0;
-  const size = data.clusters.sizes[cluster];
+  const size = views[shown].sizes[cluster];
   choose({ kind: "cluster", cluster, mask, size, title: `${extra}Cluster ${cluster}: ${count(size, "point")}` });
 }
 

@@ -8,7 +8,6 @@ const columns = data.columns && {
 const words = data.words && {
   list: data.words.list,
   nodes: data.words.nodes ? unpack(data.words.nodes) : null,
-  clusters: data.words.clusters,
   width: data.words.width,
 };
 
@@ -51,7 +50,7 @@ function clusterChips(mask) {
 }
 
 function topWords(next) {
-  if (next.kind === "cluster") return words.clusters[next.cluster];
+  if (next.kind === "cluster") return views[shown].words[next.cluster];
   const row = words.nodes.subarray(next.node * words.width, (next.node + 1) * words.width);
   return [...row].filter((word) => word >= 0).map((word) => words.list[word]);
 }
@@ -66,7 +65,7 @@ function showPanel(next) {
   if (next.kind === "branch" && next.size > 1) {
     const sure = mergeProbability(next.node);
     const verdict = sure >= 0.95 ? "one cluster" : sure > 0.5 ? "rather one cluster" : sure > 0.05 ? "rather several clusters" : "several clusters";
-    parts.push(make("p", {}, `Reads as ${verdict}: P(one cluster) ${chance(sure)}, log d = ${short(tree.logD[next.node])}.`));
+    parts.push(make("p", {}, `Reads as ${verdict}: ${data.tree.join} ${chance(sure)}, log d = ${short(tree.logD[next.node])}.`));
   }
   if (points.doubt && next.size > 1) {
     let sum = 0;
@@ -89,7 +88,8 @@ function startPanel() {
   const buttons = [...document.querySelectorAll("button[data-cluster]")];
   for (const button of buttons) {
     const cluster = Number(button.dataset.cluster);
-    button.prepend(swatch(clusterColor(cluster)));
+    const view = Number(button.closest("[data-view]").dataset.view);
+    button.prepend(swatch(rankedColor(views[view].colors[cluster])));
     button.addEventListener("click", () => {
       if (selection && selection.kind === "cluster" && selection.cluster === cluster) choose(null);
       else chooseCluster(cluster);
@@ -97,7 +97,7 @@ function startPanel() {
   }
   onSelect((next) => {
     for (const button of buttons) {
-      const on = next !== null && next.kind === "cluster" && next.cluster === Number(button.dataset.cluster);
+      const on = next !== null && next.kind === "cluster" && next.cluster === Number(button.dataset.cluster) && viewPart().contains(button);
       button.setAttribute("aria-pressed", on ? "true" : "false");
       button.closest("tr, .card").classList.toggle("chosen", on);
     }

@@ -53,12 +53,12 @@ function drawStrip(host) {
   svg.append("line").attr("x1", 0).attr("x2", 144).attr("y1", 25.5).attr("y2", 25.5);
 }
 
-function startComparison() {
-  const { clusters, names } = data.profiles;
-  const mean = unpack(data.profiles.mean);
-  const sd = unpack(data.profiles.spread);
+function startComparison(part) {
+  const { clusters, names } = views[shown].profiles;
+  const mean = unpack(views[shown].profiles.mean);
+  const sd = unpack(views[shown].profiles.spread);
   const width = names.length;
-  const choices = ["compare-a", "compare-b"].map((id) => document.getElementById(id));
+  const choices = [".compare-a", ".compare-b"].map((name) => part.querySelector(name));
   const told = (row, j) => (names[j].includes("=") && mean[row * width + j] >= 0 && mean[row * width + j] <= 1 ? percent(mean[row * width + j]) : spread(mean[row * width + j], sd[row * width + j]));
   const show = () => {
     const [a, b] = choices.map((choice) => Number(choice.value));
@@ -72,7 +72,7 @@ function startComparison() {
     const body = make("tbody");
     for (const j of order) body.append(make("tr", {}, make("th", { scope: "row" }, names[j]), make("td", {}, told(a, j)), make("td", {}, told(b, j)), make("td", {}, apart[j] === Infinity ? "entirely" : Number.isNaN(apart[j]) ? "–" : apart[j].toFixed(1))));
     const heads = ["", `cluster ${clusters[a]}`, `cluster ${clusters[b]}`, "apart"].map((text) => make("th", { scope: "col" }, text));
-    document.getElementById("comparison").replaceChildren(
+    part.querySelector(".comparison").replaceChildren(
       make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Two clusters" }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body)),
       make("p", { class: "hint" }, "Apart: the difference of the means in standard deviations within the two clusters."));
   };
@@ -80,7 +80,14 @@ function startComparison() {
   show();
 }
 
+// The pictures of a clustering are drawn when it is first shown.
 function startProfiles() {
-  document.querySelectorAll(".strip").forEach(drawStrip);
-  if (data.profiles && document.getElementById("compare-a")) startComparison();
+  const begun = new Set();
+  onView(() => {
+    if (begun.has(shown)) return;
+    begun.add(shown);
+    const part = viewPart();
+    part.querySelectorAll(".strip").forEach(drawStrip);
+    if (views[shown].profiles && part.querySelector(".compare-a")) startComparison(part);
+  });
 }

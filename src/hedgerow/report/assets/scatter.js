@@ -21,8 +21,6 @@ function startScatter() {
   const indices = d3.range(kept);
 
   const dots = cloud.selectAll("circle").data(indices).join("circle").attr("class", "point").attr("data-row", (i) => points.row[i])
-    .attr("fill", (i) => clusterColor(points.label[i])).attr("fill-opacity", (i) => 0.92 - 0.6 * doubt(i))
-    .attr("r", (i) => radius * (1 + 0.6 * doubt(i)))
     .on("click", (event, i) => chooseCluster(points.label[i], `${points.name(i)} is in `.replace(/^point/, "Point")));
 
   // One line of text for all points: a title element in each makes thousands of them slow to restyle.
@@ -30,6 +28,8 @@ function startScatter() {
   const idle = readout.textContent;
   const tell = (i) => `${points.name(i)}: cluster ${points.label[i]}${points.doubt ? `, uncertainty ${percent(doubt(i))}` : ""}.`;
   dots.on("pointerenter", (event, i) => (readout.textContent = tell(i))).on("pointerleave", () => (readout.textContent = idle));
+
+  onView(() => dots.attr("fill", (i) => clusterColor(points.label[i])).attr("fill-opacity", (i) => 0.92 - 0.6 * doubt(i)).attr("r", (i) => radius * (1 + 0.6 * doubt(i))));
 
   function mark() {
     dots.classed("hit", (i) => selection !== null && selection.mask[i] === 1)

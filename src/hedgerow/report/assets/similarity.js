@@ -11,10 +11,14 @@ function startSimilarity() {
   const readout = document.getElementById("similarity-readout");
   const idle = readout.textContent;
   host.append(canvas);
-  const main = new Int32Array(cells).fill(-1);
-  const votes = Array.from({ length: cells }, () => new Map());
-  order.forEach((row, i) => votes[at[i]].set(points.label[row], (votes[at[i]].get(points.label[row]) || 0) + 1));
-  votes.forEach((tally, cell) => { let most = 0; for (const [label, n] of tally) if (n > most) { most = n; main[cell] = label; } });
+  const main = new Int32Array(cells); // the cluster of most points of a cell
+
+  function vote() {
+    main.fill(-1);
+    const votes = Array.from({ length: cells }, () => new Map());
+    order.forEach((row, i) => votes[at[i]].set(points.label[row], (votes[at[i]].get(points.label[row]) || 0) + 1));
+    votes.forEach((tally, cell) => { let most = 0; for (const [label, n] of tally) if (n > most) { most = n; main[cell] = label; } });
+  }
 
   const value = (i, j) => half[(Math.max(i, j) * (Math.max(i, j) + 1)) / 2 + Math.min(i, j)] / 255;
   const strip = 12;
@@ -84,4 +88,5 @@ function startSimilarity() {
   canvas.addEventListener("pointerleave", () => (readout.textContent = idle));
   painters.push(draw);
   onSelect(mark);
+  onView(() => { vote(); if (side > 0) draw(); });
 }

@@ -36,10 +36,12 @@ if (data.tree) startTree();
 if (data.scatter) startScatter();
 startPanel();
 startProfiles();
+if (data.levels) startFlow();
 if (data.draws) { startCounts(); startTraces(); }
 if (data.similarity) startSimilarity();
 startResize();
 document.getElementById("clear").addEventListener("click", () => choose(null));
 document.addEventListener("keydown", (event) => { if (event.key === "Escape" && selection) choose(null); });
+showView(shown);
 paint();
 document.documentElement.dataset.ready = "true";

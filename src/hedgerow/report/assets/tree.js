@@ -55,7 +55,7 @@ function layTree() {
 
 function branchTitle(node) {
   if (!isInner(node) && tree.size[node] === 1) return `Leaf ${points.name(tree.order[tree.start[node]])}`;
-  return `Branch of ${count(tree.size[node], "point")}, P(one cluster) ${chance(mergeProbability(node))}`;
+  return `Branch of ${count(tree.size[node], "point")}, ${data.tree.join} ${chance(mergeProbability(node))}`;
 }
 
 function chooseBranch(node) {
@@ -100,7 +100,7 @@ function startTree() {
   const feet = scene.append("g").attr("class", "feet");
   const texts = scene.append("g");
   const cutText = svg.append("text").attr("class", "title over").attr("text-anchor", "end");
-  const runs = labelRuns();
+  let runs = [];
   let view = d3.zoomIdentity;
   let focused = tree.roots[0];
   let width = 0;
@@ -190,7 +190,7 @@ function startTree() {
 
     const strip = feet.selectAll("rect").data(runs.filter((run) => place(run.to) > 0 && place(run.from) < width), (run) => run.from);
     strip.exit().remove();
-    strip.enter().append("rect").attr("height", 7).attr("fill", (run) => clusterColor(run.label)).merge(strip)
+    strip.enter().append("rect").attr("height", 7).merge(strip).attr("fill", (run) => clusterColor(run.label))
       .attr("x", (run) => place(run.from)).attr("y", y(0) + 4).attr("width", (run) => Math.max(place(run.to) - place(run.from), 0.5));
     label(closed);
     for (const [id, still] of [["tree-out", view.k <= 1], ["tree-whole", view.k <= 1], ["tree-branch", !selection || selection.kind !== "branch"]]) {
@@ -353,4 +353,9 @@ function startTree() {
   document.getElementById("tree-branch").addEventListener("click", () => selection && selection.kind === "branch" && zoomTo(selection.node));
   painters.push(() => (host.clientWidth !== width ? resize() : draw()));
   onSelect(draw);
+  onView(() => {
+    runs = labelRuns();
+    mainClusters.clear();
+    if (y !== null) draw();
+  });
 }
