@@ -17,7 +17,8 @@ Forest::Forest(const Likelihood& likelihood, const Measure& measure, std::vector
       plain_(measure.trivial_q()),
       R_(measure.bases()),
       nodes_(likelihood.statistics(Layout::nodes)),
-      panel_(likelihood.statistics(Layout::clusters)) {
+      panel_(likelihood.statistics(Layout::clusters)),
+      join_(measure) {
   clear();
 }
 

@@ -24,34 +24,13 @@ void Forest::reserve_roots(int k) {
   panel_->reserve(k + 1);  // one more to hold a tree that is compared with all roots
   if (static_cast<int>(out_.size()) < padded(k + 1)) out_.resize(2 * padded(k + 1));
   while (static_cast<int>(front_.size()) <= k) front_.push_back(static_cast<int>(front_.size()));
-  if (plain_) {
-    base_.resize(std::max<std::size_t>(base_.size(), k));
-    return;
-  }
-  if (padded(k) <= stride_) return;
-  const int stride = 2 * padded(k);
-  std::vector<double> mixing(static_cast<std::size_t>(stride) * R_, 0.0);
-  for (int r = 0; r < R_; ++r)
-    std::copy_n(mixing_.begin() + static_cast<std::ptrdiff_t>(r) * stride_, stride_,
-                mixing.begin() + static_cast<std::ptrdiff_t>(r) * stride);
-  mixing_ = std::move(mixing);
-  scale_.resize(stride, 1.0);
-  stride_ = stride;
+  join_.reserve(k);
 }
 
 // What turns log p(x | root k) into −log d(root k, x) + log φ(x): the prior weight of one more row, less the slack.
 void Forest::load_weights(int k) {
   const Ref a = roots_[k];
-  const int m = size(a);
-  if (plain_) {
-    base_[k] = std::log(m - measure_.sigma()) + measure_.join_shift(0) - slack(a);
-    return;
-  }
-  std::vector<double> w(R_);
-  measure_.log_basis(m, log_q(a), w.data());
-  const double total = log_sum(w.data(), R_);
-  for (int r = 0; r < R_; ++r) mixing_[static_cast<std::size_t>(r) * stride_ + k] = std::exp(w[r] - total);
-  scale_[k] = (m - measure_.sigma()) * std::exp(-slack(a));
+  join_.put(k, size(a), log_q(a), slack(a));
 }
 
 int Forest::add_root(Ref x, int tag) {
@@ -103,11 +82,7 @@ void Forest::scan(int row) {
   double* out = out_.data();
   evaluations_ += k;
   panel_->log_predictive_front(row, k, out);
-  if (plain_) {
-    for (int j = 0; j < k; ++j) out[j] += base_[j];
-  } else {
-    simd().mixed_weights(mixing_.data(), scale_.data(), k, stride_, R_, measure_.join_rate_row(group(row)), out);
-  }
+  join_.add_to(group(row), k, out);
 }
 
 // log weight of root k less that of the same root without one row of group t.

@@ -16,61 +16,31 @@ void JoinWeights::reset(const Measure& measure, const Partition& partition, cons
   measure_ = &measure;
   partition_ = &partition;
   bases_ = bases;
-  plain_ = measure.trivial_q();
-  stride_ = padded(partition.clusters() + 1);
-  if (plain_) {
-    log_size_.assign(stride_, 0.0);
-  } else {
-    weight_.assign(static_cast<std::size_t>(stride_) * measure.bases(), 0.0);
-    scale_.assign(stride_, 1.0);
-  }
+  panel_.emplace(measure);
+  panel_->reserve(partition.clusters() + 1);
   for (int c = 0; c < partition.clusters(); ++c) load(c);
 }
 
 void JoinWeights::load(int c) {
-  const int m = partition_->size(c);
-  if (plain_) {
-    log_size_[c] = std::log(m - measure_->sigma()) + measure_->join_shift(0);
-    return;
-  }
-  const int R = measure_->bases();
-  scale_[c] = m - measure_->sigma();
-  if (bases_) {
-    for (int r = 0; r < R; ++r) weight_[static_cast<std::size_t>(r) * stride_ + c] = (*bases_)[c] == r;
-    return;
-  }
-  std::vector<double> w(R);
-  measure_->log_basis(m, partition_->log_q(c), w.data());
-  const double total = log_sum(w.data(), R);
-  for (int r = 0; r < R; ++r) weight_[static_cast<std::size_t>(r) * stride_ + c] = std::exp(w[r] - total);
+  if (bases_)
+    panel_->put_drawn(c, partition_->size(c), (*bases_)[c]);
+  else
+    panel_->put(c, partition_->size(c), partition_->log_q(c));
 }
 
 void JoinWeights::follow(const Partition::Moved& moved) {
-  if (stride_ != padded(partition_->clusters() + 1)) return reset(*measure_, *partition_, bases_);
+  panel_->reserve(partition_->clusters() + 1);
   load(moved.to);
   if (moved.from < partition_->clusters()) load(moved.from);
 }
 
-void JoinWeights::add_to(int t, double* out) const {
-  const int k = partition_->clusters();
-  if (plain_) {
-    for (int j = 0; j < k; ++j) out[j] += log_size_[j];
-    return;
-  }
-  simd().mixed_weights(weight_.data(), scale_.data(), k, stride_, measure_->bases(), measure_->join_rate_row(t), out);
-}
+void JoinWeights::add_to(int t, double* out) const { panel_->add_to(t, partition_->clusters(), out); }
 
 double JoinWeights::own(int row) const {
-  const int c = partition_->label(row);
-  const int m = partition_->size(c);
+  const int c = partition_->label(row), m = partition_->size(c), t = partition_->group(row);
   if (m == 1) return -kInf;
-  const int t = partition_->group(row);
-  if (plain_) return std::log(m - 1 - measure_->sigma()) + measure_->join_shift(t);
   if (bases_) return std::log((m - 1 - measure_->sigma()) * measure_->join_rate(t, (*bases_)[c]));
-  const int R = measure_->bases();
-  std::vector<double> without(partition_->log_q(c), partition_->log_q(c) + R);
-  for (int r = 0; r < R; ++r) without[r] -= measure_->lq(t, r);
-  return measure_->log_weight(m, partition_->log_q(c)) - measure_->log_weight(m - 1, without.data());
+  return measure_->log_join(m, partition_->log_q(c), t);
 }
 
 void RowWatch::start(int rows) {
@@ -201,14 +171,7 @@ void Gibbs::sweep(State& state, std::span<const int> rows) {
 }
 
 // The basis measure of a new cluster opened by a point of group t.
-int Gibbs::draw_basis(State& state, int t) const {
-  const int R = state.measure.bases();
-  std::vector<double> w(R);
-  state.measure.log_basis(1, state.measure.lq_row(t), w.data());
-  const double log_total = log_sum(w.data(), R);
-  for (double& x : w) x = std::exp(x - log_total);
-  return draw_index(state.rng, w.data(), R, 1.0);
-}
+int Gibbs::draw_basis(State& state, int t) const { return state.measure.draw_basis(state.rng, 1, state.measure.lq_row(t)); }
 
 void Gibbs::step(State& state) {
   moved_ = 0.0;

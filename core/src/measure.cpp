@@ -172,9 +172,18 @@ double Measure::log_weight(int m, const double* lq) const {
   return front + std::log(sum);
 }
 
-void Measure::log_basis(int m, const double* lq, double* out) const {
+void Measure::basis_shares(int m, const double* lq, double* out) const {
   const double shared = gamma_table(m);
   for (int r = 0; r < R_; ++r) out[r] = log_front_r_[r] + shared - m * log_base_[r] + (lq ? lq[r] : 0.0);
+  const double total = log_sum(out, R_);
+  for (int r = 0; r < R_; ++r) out[r] = std::exp(out[r] - total);
+}
+
+double Measure::log_join(int m, const double* lq, int t) const {
+  if (trivial_q_) return std::log(m - 1 - now_.sigma) + join_shift(t);
+  std::vector<double> others(lq, lq + R_);
+  for (int r = 0; r < R_; ++r) others[r] -= this->lq(t, r);
+  return log_weight(m, lq) - log_weight(m - 1, others.data());
 }
 
 double Measure::log_front() const {

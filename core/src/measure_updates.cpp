@@ -50,18 +50,16 @@ std::vector<std::pair<int, double>> count_sizes(std::vector<int> sizes) {
 }
 }  // namespace
 
+int Measure::draw_basis(Rng& rng, int m, const double* lq) const {
+  std::vector<double> w(R_);
+  basis_shares(m, lq, w.data());
+  return draw_index(rng, w.data(), R_, 1.0);
+}
+
 // z_c for every cluster given everything else; with one basis measure there is nothing to draw.
 std::vector<int> Measure::draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const {
   std::vector<int> z(sizes.size(), 0);
-  if (R_ == 1) return z;
-  std::vector<double> w(R_);
-  for (std::size_t c = 0; c < sizes.size(); ++c) {
-    log_basis(sizes[c], &log_q[c * R_], w.data());
-    const double top = *std::max_element(w.begin(), w.end());
-    double total = 0.0;
-    for (double& x : w) total += x = std::exp(x - top);
-    z[c] = draw_index(rng, w.data(), R_, total);
-  }
+  for (std::size_t c = 0; c < sizes.size() && R_ > 1; ++c) z[c] = draw_basis(rng, sizes[c], &log_q[c * R_]);
   return z;
 }
 

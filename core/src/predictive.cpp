@@ -13,20 +13,9 @@ namespace hedgerow {
 void predictive(State& state, int n_old, const std::vector<int>& new_groups, double* out) {
   Partition& partition = state.partition;
   const Likelihood& likelihood = partition.likelihood();
-  const Measure& measure = state.measure;
   const int k = partition.clusters(), n_new = likelihood.rows() - n_old;
-  AlignedVector<double> row_out(padded(k + 1));
-  std::vector<double> log_join(k);
-  double log_fresh = 0.0;
-  JoinWeights weights;
-  const bool plain = measure.trivial_q();
-  if (plain) {
-    const Measure::Predictive p = measure.predictive(k);
-    for (int c = 0; c < k; ++c) log_join[c] = std::log(partition.size(c) - measure.sigma()) + std::log(p.join);
-    log_fresh = std::log(p.fresh);
-  } else {
-    weights.reset(measure, partition);
-  }
+  AlignedVector<double> density(padded(k + 1));
+  NextPoint next(state.measure, partition.sizes(), partition.log_q(), false);
   Statistics& statistics = partition.statistics();
   std::vector<char> gaps(likelihood.rows(), 0);
   for (int row : likelihood.imputed_rows()) gaps[row] = 1;
@@ -34,26 +23,15 @@ void predictive(State& state, int n_old, const std::vector<int>& new_groups, dou
   statistics.clear(empty);
   for (int i = 0; i < n_new; ++i) {
     const int row = n_old + i;
-    double alone = likelihood.log_single()[row];
     if (gaps[row]) {  // its entries that are there, and nothing is filled in
-      for (int c = 0; c < k; ++c) row_out[c] = statistics.log_observed(row, c);
-      alone = statistics.log_observed(row, empty);
+      for (int c = 0; c < k; ++c) density[c] = statistics.log_observed(row, c);
+      density[k] = statistics.log_observed(row, empty);
     } else {
-      statistics.log_predictive_front(row, k, row_out.data());
+      statistics.log_predictive_front(row, k, density.data());
+      density[k] = likelihood.log_single()[row];
     }
-    double* o = out + static_cast<std::size_t>(i) * (k + 1);
-    if (plain) {
-      for (int c = 0; c < k; ++c) o[c] = row_out[c] + log_join[c];
-      o[k] = log_fresh + alone;
-      continue;
-    }
-    const int t = new_groups.empty() ? 0 : new_groups[i];
-    AlignedVector<double> prior(padded(k + 1), 0.0);
-    weights.add_to(t, prior.data());
-    // p(Π with the new row) = ∫ p(Π, ξ) · ξ_t/n_t · weight(ξ) dξ: weights that sum to 1 over draws of ξ, not in each.
-    const double front = measure.log_u(t) - measure.log_unit(t) - std::log(measure.group_sizes()[t]);
-    for (int c = 0; c < k; ++c) o[c] = row_out[c] + prior[c] + front;
-    o[k] = measure.log_new(t) + front + alone;
+    next.add_to(new_groups.empty() ? 0 : new_groups[i], density.data());
+    std::copy_n(density.data(), k + 1, out + static_cast<std::size_t>(i) * (k + 1));
   }
 }
 

@@ -207,7 +207,7 @@ SmcResult smc(const Likelihood& shared, const Prior& prior, const std::vector<in
         if (measure.u_integrated())
           log_weight[p] -= std::log(measure.alpha() + i);
         else
-          log_weight[p] += measure.log_u(t) - measure.log_unit(t) - std::log(static_cast<double>(there));
+          log_weight[p] += measure.log_next(t);
         measure.add_point(t);
       }
       w.resize(padded(k + 1));

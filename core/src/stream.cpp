@@ -8,7 +8,6 @@
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/builder.hpp"
 #include "hedgerow/imputation.hpp"
-#include "simd.hpp"
 
 namespace hedgerow {
 namespace {
@@ -358,41 +357,18 @@ void Stream::labels(std::int64_t first, std::int64_t count, std::int32_t* out) c
 }
 
 void Stream::predictive(const Likelihood& batch, const std::vector<int>& groups, double* out) {
-  const int k = forest_.roots(), n = batch.rows(), R = measure_.bases();
+  const int k = forest_.roots(), n = batch.rows();
   auto panel = batch.statistics(Layout::clusters);
   panel->reserve(k + 1);
   for (int j = 0; j < k; ++j) panel->load(j, forest_.panel(), j);
-  AlignedVector<double> scores(padded(k + 1)), prior(padded(k + 1), 0.0);
+  AlignedVector<double> scores(padded(k + 1));
   std::vector<int> sizes;
-  std::vector<double> log_q, mixing, scale;
+  std::vector<double> log_q;
   forest_.cluster_sizes(sizes, log_q);
-  const int stride = padded(k);
-  if (measure_.trivial_q()) {
-    const Measure::Predictive p = measure_.predictive(k);
-    for (int j = 0; j < k; ++j) prior[j] = std::log(sizes[j] - measure_.sigma()) + std::log(p.join);
-    prior[k] = std::log(p.fresh);
-  } else {
-    mixing.assign(static_cast<std::size_t>(stride) * R, 0.0);
-    scale.assign(stride, 1.0);
-    std::vector<double> w(R);
-    for (int j = 0; j < k; ++j) {
-      measure_.log_basis(sizes[j], &log_q[static_cast<std::size_t>(j) * R], w.data());
-      const double total = log_sum(w.data(), R);
-      for (int r = 0; r < R; ++r) mixing[static_cast<std::size_t>(r) * stride + j] = std::exp(w[r] - total);
-      scale[j] = sizes[j] - measure_.sigma();
-    }
-  }
+  NextPoint next(measure_, sizes, log_q, true);  // a stream is one draw of ξ
   std::vector<char> gaps(n, 0);
   for (int row : batch.imputed_rows()) gaps[row] = 1;
   for (int i = 0; i < n; ++i) {
-    const int t = groups.empty() ? 0 : groups[i];
-    if (!measure_.trivial_q()) {
-      std::fill(prior.begin(), prior.end(), 0.0);
-      simd().mixed_weights(mixing.data(), scale.data(), k, stride, R, measure_.join_rate_row(t), prior.data());
-      prior[k] = measure_.log_new(t);
-      const double total = log_sum(prior.data(), k + 1);
-      for (int j = 0; j <= k; ++j) prior[j] -= total;
-    }
     if (gaps[i]) {
       panel->clear(k);
       for (int j = 0; j <= k; ++j) scores[j] = panel->log_observed(i, j);
@@ -400,8 +376,8 @@ void Stream::predictive(const Likelihood& batch, const std::vector<int>& groups,
       panel->log_predictive_front(i, k, scores.data());
       scores[k] = batch.log_single()[i];
     }
-    double* o = out + static_cast<std::size_t>(i) * (k + 1);
-    for (int j = 0; j <= k; ++j) o[j] = scores[j] + prior[j];
+    next.add_to(groups.empty() ? 0 : groups[i], scores.data());
+    std::copy_n(scores.data(), k + 1, out + static_cast<std::size_t>(i) * (k + 1));
   }
 }
 

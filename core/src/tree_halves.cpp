@@ -128,9 +128,7 @@ int TreeHalves::change_sides() {
   std::vector<double> mixing(2 * static_cast<std::size_t>(R));
   for (int s = 0; s < 2 && R > 0; ++s) {
     double* w = mixing.data() + static_cast<std::size_t>(s) * R;
-    measure.log_basis(size_[slot_[s]], log_q_.data() + static_cast<std::size_t>(slot_[s]) * R, w);
-    const double total = log_sum(w, R);
-    for (int r = 0; r < R; ++r) w[r] = std::exp(w[r] - total);
+    measure.basis_shares(size_[slot_[s]], log_q_.data() + static_cast<std::size_t>(slot_[s]) * R, w);
   }
   // By group, how much more a row suits the second side than the first; what sizes add changes as rows do.
   std::vector<double> lean(measure.groups(), 0.0);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hedgerow/aligned.hpp"
+#include "hedgerow/join_panel.hpp"
 #include "hedgerow/likelihood.hpp"
 #include "hedgerow/measure.hpp"
 #include "hedgerow/paged.hpp"
@@ -224,9 +225,7 @@ class Forest {
   std::vector<Ref> roots_;
   std::vector<int> tags_, front_;
   AlignedVector<double> out_;
-  std::vector<double> base_;            // plain: log weight of one more row, less the slack
-  std::vector<double> mixing_, scale_;  // mixed: P(z = r) rows, (m − σ)·φ_h/φ_t
-  int stride_ = 0;
+  JoinPanel join_;  // of the roots: (m − σ)·φ_h/φ_t
 
   const Adjacency* adjacency_ = nullptr;
   std::vector<unsigned> inner_stamp_, leaf_stamp_;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "hedgerow/join_panel.hpp"
 #include "hedgerow/measure.hpp"
 #include "hedgerow/partition.hpp"
 #include "hedgerow/rng.hpp"
@@ -76,7 +78,7 @@ class Kernel {
   virtual void load(State& state, CarriedReader& in) { (void)state, (void)in; }
 };
 
-// Log prior weights of joining each cluster, for one point against all clusters, kept as clusters change.
+// The panel of a partition's clusters, kept as they change.
 class JoinWeights {
  public:
   // With `bases` (one per cluster) the basis measures are explicit instead of summed out; the caller keeps them in step.
@@ -92,10 +94,7 @@ class JoinWeights {
   const Measure* measure_ = nullptr;
   const Partition* partition_ = nullptr;
   const std::vector<int>* bases_ = nullptr;
-  std::vector<double> log_size_;        // plain: log(m − σ) + shift
-  std::vector<double> weight_, scale_;  // mixed: P(z = r) rows, m − σ
-  int stride_ = 0;
-  bool plain_ = true;
+  std::optional<JoinPanel> panel_;
 };
 
 class Chain {

@@ -89,12 +89,16 @@ class Measure {
   double log_weight(int m, const double* lq) const;
   // Plain measure only (R = T = 1, q = 1).
   double log_kappa(int m) const { return log_front_r_[0] + gamma_table(m); }
-  // log of P(z = r) up to a constant, for R values.
-  void log_basis(int m, const double* lq, double* out) const;
+  // P(z = r) of a cluster of m points, R values.
+  void basis_shares(int m, const double* lq, double* out) const;
+  // Log weight of a point of group t in a cluster of m points that it is one of, given the others.
+  double log_join(int m, const double* lq, int t) const;
 
   // Prior part of adding one point of group t: existing cluster log(m−σ) + join_shift (plain) — or the mixed sum.
   double join_shift(int t) const { return lq(t, 0) - log_base_[0]; }
   double log_new(int t) const { return log_new_[t]; }
+  // log(ξ_t/n_t), less the unit of the weights: what p(Π, ξ) takes on beside a weight with one more point of group t.
+  double log_next(int t) const { return now_.log_u[t] - group_unit_[t] - std::log(static_cast<double>(n_t_[t])); }
   double lq(int t, int r) const { return log_q_[static_cast<std::size_t>(t) * R_ + r]; }
   const double* lq_row(int t) const { return log_q_.data() + static_cast<std::size_t>(t) * R_; }
   double join_rate(int t, int r) const { return join_rate_[static_cast<std::size_t>(t) * R_ + r]; }
@@ -120,7 +124,8 @@ class Measure {
   // `log_q` holds R values per cluster. Of many groups only the `chosen` ones may be renewed, one by one; all are by a common factor.
   void update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, const std::vector<char>* chosen = nullptr);
   void update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u_too);
-  // The basis measure of every cluster, from its conditional.
+  // The basis measure of a cluster of m points, and that of every cluster, from its conditional.
+  int draw_basis(Rng& rng, int m, const double* lq) const;
   std::vector<int> draw_bases(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
 
  private:
