@@ -20,6 +20,8 @@ GaussianWishart::GaussianWishart(const double* x, int n, int d, const double* me
   const double logdet = packed::cholesky(chol_.data(), d);
   if (std::isnan(logdet)) throw std::invalid_argument("psi must be symmetric positive definite");
   log_det_l_ = 0.5 * logdet;
+  for (int i = 0; i < d; ++i)
+    for (int j = 0; j < i; ++j) upright_ = upright_ && chol_[packed::size(i) + j] == 0.0;
   if (power != 1.0)
     for (double& l : chol_) l /= std::sqrt(power);
   append(x, n);

@@ -33,12 +33,21 @@ typename GaussianWishartStatistics<D>::Gaps GaussianWishartStatistics<D>::look(i
   Vector z(*this, 0), v(*this, 1);
   for (int i = 0; i < d(); ++i) z[i] = y[i] - shrink * p.mean()[i];
   Gaps out{std::vector<double>(packed::size(count)), std::vector<double>(count), packed::product<D>(p.inverse(), d(), z, v), 0.0};
-  for (int a = 0; a < count; ++a)
-    for (int i = columns[a]; i < d(); ++i) out.w[a] += f_.axis(columns[a])[i] * v[i];
-  for (int a = 0; a < count; ++a) {
-    packed::product<D>(p.inverse(), d(), f_.axis(columns[a]), v);
-    for (int b = 0; b <= a; ++b)
-      for (int i = columns[b]; i < d(); ++i) out.root[packed::size(a) + b] += f_.axis(columns[b])[i] * v[i];
+  if (f_.upright()) {  // an axis has one entry, so that M is P at the missing columns, scaled
+    for (int a = 0; a < count; ++a) {
+      const int i = columns[a];
+      const double scale = f_.axis(i)[i], *row = p.inverse() + packed::size(i);
+      out.w[a] = scale * v[i];
+      for (int b = 0; b <= a; ++b) out.root[packed::size(a) + b] = f_.axis(columns[b])[columns[b]] * (row[columns[b]] * scale);
+    }
+  } else {
+    for (int a = 0; a < count; ++a)
+      for (int i = columns[a]; i < d(); ++i) out.w[a] += f_.axis(columns[a])[i] * v[i];
+    for (int a = 0; a < count; ++a) {
+      packed::product<D>(p.inverse(), d(), f_.axis(columns[a]), v);
+      for (int b = 0; b <= a; ++b)
+        for (int i = columns[b]; i < d(); ++i) out.root[packed::size(a) + b] += f_.axis(columns[b])[i] * v[i];
+    }
   }
   out.log_det = packed::cholesky(out.root.data(), count);
   for (int a = 0; a < count; ++a) {

@@ -25,6 +25,8 @@ class Series:
         Whether the table said that these are levels.
     kind, why : str, optional
         What the column holds, where that is known already, and how.
+    given : bool
+        Whether somebody said so.
 
     >>> Series(np.array([1, 0, -1]), ["no", "yes"]).to_numpy()
     array(['yes', 'no', None], dtype=object)
@@ -39,6 +41,8 @@ class Series:
     """What the column is, where that was found out: number, count, category or boolean."""
     why: str = ""
     """The reason for its kind."""
+    given: bool = False
+    """Whether somebody said its kind."""
 
     @property
     def dtype(self) -> np.dtype[Any]:

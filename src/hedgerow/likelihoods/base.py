@@ -66,6 +66,8 @@ class Likelihood(ABC):
     """How it finds its columns in a wider table by itself: by "name", by "position", or None where it takes all of them."""
     has_atoms: ClassVar[bool] = True
     """Whether the core can draw its parameters, which `Slice` and shards need."""
+    columns_apart: ClassVar[bool] = False
+    """Whether columns are independent of each other within a cluster."""
     from_values: ClassVar[bool] = True
     """Whether plain values say all of it, so that a file can hold it and a command line can ask for it."""
     allows_power: ClassVar[bool] = True

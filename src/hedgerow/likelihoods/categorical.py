@@ -80,6 +80,7 @@ class Categorical(Likelihood):
     levels: Levels | None = None
     unseen: str = "warn"
 
+    columns_apart: ClassVar[bool] = True
     reads_names: ClassVar[bool] = True
     reads_tables: ClassVar[bool] = True
 
@@ -144,6 +145,11 @@ class Categorical(Likelihood):
     def reference(self, X: Any, power: float = 1.0) -> float:
         """See `Likelihood.reference`."""
         return reference.categorical_log_marginal(self.codes(X), self._values()[0], power)
+
+    def for_columns(self, columns: Sequence[int]) -> Categorical:
+        """Their own levels and weights."""
+        beta, levels = self._values()
+        return replace(self, beta=tuple(tuple(beta[j]) for j in columns), levels=tuple(levels[j] for j in columns))
 
     def shown_column(self, X: Any, j: int, name: str) -> tuple[FloatArray, list[str]]:
         """Zeros and ones for each level (`colour=red`), NaN where the entry is missing; for two levels, those of the second."""

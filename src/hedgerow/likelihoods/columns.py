@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ __all__ = ["IndependentColumns"]
 class IndependentColumns(Likelihood):
     """Every field is a hyper-parameter: a number for all columns, a vector with one entry per column, or open."""
 
+    columns_apart: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """What `as_vector` is told of a hyper-parameter that is not simply above 0."""
 
@@ -43,6 +44,10 @@ class IndependentColumns(Likelihood):
         """The number of columns, if one of the hyper-parameters is a vector."""
         vectors = [value for name in self._names() if isinstance(value := getattr(self, name), np.ndarray)]
         return len(vectors[0]) if vectors else None
+
+    def for_columns(self, columns: Sequence[int]) -> Self:
+        """Their own hyper-parameters."""
+        return type(self)(*(value[list(columns)] for value in self._values()))
 
     def _names(self) -> tuple[str, ...]:
         return tuple(field.name for field in fields(self))  # type: ignore[arg-type]

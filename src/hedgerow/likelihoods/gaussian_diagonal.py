@@ -14,7 +14,7 @@ squares S about it,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -127,10 +127,6 @@ class GaussianDiagonal(IndependentColumns):
         """See `Likelihood.reference`."""
         mean, r, a, b = self._values()
         return reference.gaussian_diagonal_log_marginal(X, mean, r, a, b, power)
-
-    def for_columns(self, columns: Sequence[int]) -> GaussianDiagonal:
-        """Columns are independent: their own parameters."""
-        return GaussianDiagonal(*(value[list(columns)] for value in self._values()))
 
     def expected_variances(self) -> FloatArray:
         """b / (a - 1)."""

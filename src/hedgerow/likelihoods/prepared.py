@@ -136,6 +136,11 @@ class Prepared(Likelihood):
             return None
         return float(sum(log for log in logs if log is not None) + power * self._log_slope(data).sum())
 
+    @property
+    def columns_apart(self) -> bool:  # type: ignore[override]
+        """Where the likelihood has them so."""
+        return self.likelihood.columns_apart
+
     def for_columns(self, columns: Sequence[int]) -> Prepared | None:
         """Those of the columns, with their preparations."""
         where = list(columns)

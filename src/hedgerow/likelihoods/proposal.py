@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -137,11 +138,7 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
         why = "a sparse matrix of counts, such as words in documents"
         return Proposal(Multinomial(), (Reason(tuple(range(X.shape[1])), "Multinomial", why),), X)
     reading = understand(X, columns)
-    if reading.plain:
-        table: Any = X
-        names: dict[Any, tuple[Any, ...]] = {column.name: (column.name,) for column in reading.columns}
-    else:
-        table, names = reading.read(X)[0], {column.name: column.parts for column in reading.columns}
+    table: Any = X if reading.plain else reading.read(X)[0]
     reading = _with_something(reading)
     used = [column for column in reading.columns if column.kind not in LEFT_OUT_KINDS]
     if not used and reading.plain and all(column.why == SAME and column.how["read"] == "as is" for column in reading.columns):
@@ -153,7 +150,7 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
         labels = tuple(column.name for column in reading.columns)
         why = f"{len(labels)} columns of counts, most of them 0: taken for words in documents or the like"
         return Proposal(Multinomial(), (Reason(labels, "Multinomial", why),), table, reading)
-    return _join(reading, names, table)
+    return _join(reading, table)
 
 
 def _with_something(reading: Reading) -> Reading:
@@ -190,13 +187,25 @@ def _like_words(reading: Reading, table: Any) -> bool:
     return whole and bool((values == 0).mean() > 0.5) and bool(values.max() > 1)
 
 
-def _join(reading: Reading, names: Mapping[Any, tuple[Any, ...]], table: Any) -> Proposal:
-    """Columns of one kind into one group, in order of first appearance."""
+def without(proposal: Proposal, aside: Mapping[str | int, str]) -> Proposal:
+    """The same proposal with some columns left out of the likelihood, each for a reason."""
+    assert proposal.reading is not None
+    return _join(proposal.reading, proposal.X, aside)
+
+
+def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = MappingProxyType({})) -> Proposal:
+    """Columns of one kind into one group, in order of first appearance; those set aside in none."""
+    names = {column.name: (column.name,) if reading.plain else column.parts for column in reading.columns}
     groups: dict[str, list[str | int]] = {}
     reasons: dict[tuple[str, str], list[str | int]] = {}
-    measured = [name for column in reading.columns if column.kind in MEASURED for name in names[column.name]]
+    measured = [
+        name for column in reading.columns if column.kind in MEASURED and column.name not in aside for name in names[column.name]
+    ]
     found = _measurements(dict(zip(measured, _values(table, measured), strict=True)))
     for column in reading.columns:
+        if column.name in aside:
+            reasons.setdefault((LEFT_OUT, f"{column.why}; {aside[column.name]}"), []).append(column.name)
+            continue
         choice = LEFT_OUT if column.kind in LEFT_OUT_KINDS else CHOICES.get(column.kind, found.family)
         parts = [name for name in names[column.name] if name not in found.left_out]
         if choice == found.family and not parts:

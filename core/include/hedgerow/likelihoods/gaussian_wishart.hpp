@@ -37,6 +37,7 @@ class GaussianWishart final : public Likelihood {
   const double* as_it_came(int i) const { return y_->data() + static_cast<std::size_t>(i) * d_; }  // gaps at the base measure's mean
   const std::vector<int>& missing(int i) const { return gaps_[gap_of_[i]].columns; }
   const double* axis(int j) const { return axes_.data() + static_cast<std::size_t>(j) * d_; }  // L⁻¹e_j
+  bool upright() const { return upright_; }                                                    // Ψ is diagonal, and so are the axes
   void fill(int i, std::span<const double> shift) const;                                       // missing entries less those of m
   double r() const { return r_; }                                                              // over the power, as Ψ is
   double freedom(double n) const { return nu_ + power_ * n; }                                  // of n rows
@@ -57,6 +58,7 @@ class GaussianWishart final : public Likelihood {
 
   int n_ = 0, d_;
   double r_, nu_, log_det_l_ = 0.0;
+  bool upright_ = true;
   std::vector<double> mean_, chol_, axes_;
   std::shared_ptr<std::vector<double>> y_ = std::make_shared<std::vector<double>>();
   std::vector<int> gap_of_;  // by row, -1 for none; empty as long as nothing is missing

@@ -35,6 +35,8 @@ class Raw:
     why: str = ""
     exact: bool = True
     """Whether `texts` are the entries to the letter, and not numbers or texts with spaces round them."""
+    given: bool = False
+    """Whether somebody said what it is, before."""
 
 
 def raw_columns(X: Any, owner: str) -> tuple[list[Raw], Names]:
@@ -54,7 +56,7 @@ def _series(series: Any) -> Raw:
     if isinstance(series, Series):
         found = _array(series.values) if series.texts is None else Raw("texts", series.values, series.texts)
         levels = series.texts if series.declared else None
-        return Raw(found.form, found.values, found.texts, levels, series.kind, series.why or found.why)
+        return Raw(found.form, found.values, found.texts, levels, series.kind, series.why or found.why, given=series.given)
     kind = str(series.dtype) if hasattr(series, "dtype") else str(getattr(series, "type", ""))
     if kind == "category":  # pandas
         return _categories(list(series.cat.categories), np.asarray(series.cat.codes))

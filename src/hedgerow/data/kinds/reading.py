@@ -145,7 +145,7 @@ class Reading:
             if column.kind in LEFT_OUT:
                 continue
             raw = found[place]
-            out.extend(zip(column.parts, _typed(raw, column), strict=True))
+            out.extend(zip(column.parts, (replace(one, given=column.given) for one in _typed(raw, column)), strict=True))
             gone, shown = _lost(raw, column, out[-1][1])
             if gone:
                 lost[str(column.name)] = (gone, shown)
@@ -229,8 +229,7 @@ def understand(X: Any, columns: Mapping[Any, str] | None = None) -> Reading:
     read: list[ColumnKind] = []
     for raw, label in zip(found, labels, strict=True):
         chosen: Guess = force(raw, label, given[label]) if label in given else guess(raw, label, OWNER)
-        said = label in given or raw.kind is not None
-        read.append(ColumnKind(label, *chosen, said, _is_plain(raw, chosen[0], chosen[2])))
+        read.append(ColumnKind(label, *chosen, label in given or raw.given, _is_plain(raw, chosen[0], chosen[2])))
     return Reading(tuple(_as_a_codebook(_on_a_scale(read, found), found)))
 
 
@@ -299,12 +298,18 @@ def _lost(raw: Raw, column: ColumnKind, series: Series) -> tuple[int, str]:
 
 def _as_a_codebook(read: list[ColumnKind], found: list[Raw]) -> list[ColumnKind]:
     """Counts of few different numbers become codes in a table where most such columns are codes."""
-    few = {c.name for c, raw in zip(read, found, strict=True) if c.kind == "count" and not c.given and _different(raw, c) <= FEW_CODES}
+    guessed = [(c, raw) for c, raw in zip(read, found, strict=True) if _guessed(c, raw)]
+    few = {c.name for c, raw in guessed if c.kind == "count" and _different(raw, c) <= FEW_CODES}
     codes = [c for c in read if c.kind == "category" and c.how["read"] != "levels"]
     if len(codes) < LEAST_SCALED or len(codes) < len(few):
         return read
     why = f"few different whole numbers in a table with {len(codes)} columns of codes: taken for codes too"
     return [replace(c, kind="category", why=why) if c.name in few else c for c in read]
+
+
+def _guessed(column: ColumnKind, raw: Raw) -> bool:
+    """Whether its kind was neither said nor found out before."""
+    return not column.given and raw.kind is None
 
 
 def _different(raw: Raw, column: ColumnKind) -> int:
@@ -316,7 +321,7 @@ def _on_a_scale(read: list[ColumnKind], found: list[Raw]) -> list[ColumnKind]:
     """Counts become ratings or measurements where columns share the number at which they end, and crowd there."""
     whole = []
     for column, raw in zip(read, found, strict=True):
-        if column.kind in ("count", "category", "number") and column.how["read"] in ("as is", "numbers") and not column.given:
+        if column.kind in ("count", "category", "number") and column.how["read"] in ("as is", "numbers") and _guessed(column, raw):
             seen = floats(raw, column.how)
             seen = seen[~np.isnan(seen)]
             if raw.levels is None and len(seen) and (seen >= 0).all() and (seen == np.floor(seen)).all():
@@ -334,4 +339,6 @@ def _on_a_scale(read: list[ColumnKind], found: list[Raw]) -> list[ColumnKind]:
         if top < MOST_LEVELS
         else ("number", f"measurements ({scale}, like pixels or scores)")
     )
-    return [replace(c, kind=to[0], why=to[1]) if c.kind == "count" and not c.given else c for c in read]
+    return [
+        replace(c, kind=to[0], why=to[1]) if c.kind == "count" and _guessed(c, raw) else c for c, raw in zip(read, found, strict=True)
+    ]

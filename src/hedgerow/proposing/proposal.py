@@ -1,8 +1,9 @@
 """propose: a model for a table that nobody has described, with reasons, and the scores of what else might have been.
 
-What each column holds is found out by `hedgerow.data.understand`, what it is drawn from by `likelihood_for`. Both go by stated
-rules. A score alone cannot choose: the density of left-out rows nearly always prefers the most flexible candidate, whether or not
-its clusters mean anything. So the scores are shown beside the choice and do not make it.
+What each column holds is found out by `hedgerow.data.understand`, what it is drawn from by `likelihood_for`, and columns that stand
+by themselves are set aside (`hedgerow.proposing.aside`). All go by stated rules. A score alone cannot choose: the density of left-out
+rows nearly always prefers the most flexible candidate, whether or not its clusters mean anything. So the scores are shown beside the
+choice and do not make it.
 """
 
 from __future__ import annotations
@@ -13,28 +14,20 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-import numpy as np
-
-from hedgerow import _core
 from hedgerow.data.files import Dataset
 from hedgerow.data.kinds import Reading
 from hedgerow.errors import require
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Prepared, Product, likelihood_for
+from hedgerow.likelihoods import likelihood_for
 from hedgerow.likelihoods import proposal as proposals
-from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, Gamma, Prior
-from hedgerow.priors.state import packed
+from hedgerow.proposing.aside import said, set_aside
+from hedgerow.proposing.scores import scores
 from hedgerow.sampling import sample
 from hedgerow.summaries.table import Table
-from hedgerow.trees import ibhc
 
 __all__ = ["Proposal", "default_prior", "propose"]
-
-LEAST_ROWS = 8  # to leave half of them out
-FULL, APART = "full covariances", "columns apart"
-AS_IS = ", scales as they are"
 
 
 def default_prior() -> Prior:
@@ -89,7 +82,7 @@ class Proposal(proposals.Proposal):
         Densities are in the units of the table. Half of the rows (of a thousand at the most) are put into trees, the others are left
         out.
         """
-        return _scores(self)
+        return scores(self.X, self.likelihood, self.mixture.likelihood)
 
     def sample(self, **options: Any) -> Posterior:
         """`hedgerow.sample` of this model and table. New rows may come as the table came.
@@ -170,73 +163,9 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     if isinstance(X, Dataset):
         X, known = X.X, X.reading
     require(prior is None or isinstance(prior, Prior), "propose", "prior", prior, "be a prior such as DP(), or left out")
-    found = proposals.with_left_out(likelihood_for(X, columns), known)
-    mixture = Mixture(default_prior() if prior is None else prior, found.likelihood).resolve(found.X)
+    first = likelihood_for(X, columns)
+    resolved = first.likelihood.resolve(first.X)
+    found, resolved = set_aside(first, resolved, said(known) | said(first.reading))
+    found = proposals.with_left_out(found, known)
+    mixture = Mixture(default_prior() if prior is None else prior, resolved).resolve(found.X)
     return Proposal(likelihood=found.likelihood, reasons=found.reasons, X=found.X, reading=found.reading, mixture=mixture)
-
-
-def _scores(proposal: Proposal) -> Table:
-    """The table of scores."""
-    heads = ("candidate", "log density", "clusters", "chosen")
-    title = "log density of a left-out row, clusters of a tree over the others"
-    chosen = proposal.mixture.likelihood
-    data = chosen.check(proposal.X)
-    n, d = data.shape
-    rows = data[some_rows(n, d)]
-    if rows.shape[0] < LEAST_ROWS:
-        return Table({head: [] for head in heads}, title=f"{title}: {n} rows are too few")
-    named = {"as proposed" if not _measured(chosen) else _name(proposal.likelihood): chosen}
-    for name, other in _others(proposal.likelihood).items():
-        named.setdefault(name, other.resolve(proposal.X))
-    found = [_left_out(likelihood, rows) for likelihood in named.values()]
-    columns = list(named), [score for score, _ in found], [count for _, count in found], ["yes", *[""] * (len(named) - 1)]
-    return Table(dict(zip(heads, columns, strict=True)), title=title, note="Chosen by the rules above, not by the score.")
-
-
-def _left_out(likelihood: Likelihood, rows: Any) -> tuple[float, int]:
-    """Mean log density of every other row given a tree over the rest, and its number of clusters."""
-    kept, left = rows[::2], rows[1::2]
-    prior = DP(1.0)
-    forest = ibhc(Mixture(prior, likelihood), kept, passes=2, seed=0)
-    together = np.concatenate([np.arange(0, rows.shape[0], 2), np.arange(1, rows.shape[0], 2)])
-    bound = likelihood.bind(rows[together])
-    labels = np.ascontiguousarray(forest.labels, dtype=np.int32)
-    state = packed({"alpha": 1.0, "sigma": 0.0, "tau": 1.0, "log_u": 0.0})
-    logs = _core.predictive(bound, kept.shape[0], labels, prior.to_core(), state)
-    assert logs.shape[0] == left.shape[0]
-    return float(np.logaddexp.reduce(logs, axis=1).mean()), int(forest.n_clusters)
-
-
-def _measured(likelihood: Likelihood) -> list[Likelihood]:
-    """The parts that are Gaussian, prepared or not."""
-    inner = [part.likelihood if isinstance(part, Prepared) else part for part in likelihood.factors()]
-    return [part for part in inner if isinstance(part, GaussianDiagonal | GaussianWishart)]
-
-
-def _name(likelihood: Likelihood) -> str:
-    return FULL if any(isinstance(part, GaussianWishart) for part in _measured(likelihood)) else APART
-
-
-def _others(likelihood: Likelihood) -> dict[str, Likelihood]:
-    """Candidates beside the one chosen: the other covariances, and the columns on the scales they came on."""
-    if not _measured(likelihood):
-        return {}
-    scaled = any(column.scale != "as is" for part in likelihood.factors() if isinstance(part, Prepared) for column in part.columns)
-    out = {name: _changed(likelihood, name, scaled=True) for name in (FULL, APART)}
-    return out | ({name + AS_IS: _changed(likelihood, name, scaled=False) for name in (FULL, APART)} if scaled else {})
-
-
-def _changed(likelihood: Likelihood, family: str, scaled: bool) -> Likelihood:
-    """The same likelihood with its Gaussian part of another family, or on the scales that columns came on."""
-    if isinstance(likelihood, Product):
-        return Product(tuple((columns, _changed(part, family, scaled)) for columns, part in likelihood.parts))
-    if not _measured(likelihood):
-        return likelihood
-    gaussian: Likelihood = GaussianWishart() if family == FULL else GaussianDiagonal()
-    if not isinstance(likelihood, Prepared):
-        return gaussian
-    if scaled:
-        return replace(likelihood, likelihood=gaussian)
-    return replace(
-        likelihood, likelihood=gaussian, columns=tuple(replace(c, scale="as is", shape=1.0, size=1.0) for c in likelihood.columns)
-    )

@@ -1,0 +1,89 @@
+"""What else might have been proposed: candidates beside the one chosen, with the log density of rows left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hedgerow import _core
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Prepared, Product
+from hedgerow.likelihoods.fitting import some_rows
+from hedgerow.mixture import Mixture
+from hedgerow.priors import DP
+from hedgerow.priors.state import packed
+from hedgerow.summaries.table import Table
+from hedgerow.trees import ibhc
+
+__all__ = ["scores"]
+
+LEAST_ROWS = 8  # to leave half of them out
+FULL, APART = "full covariances", "columns apart"
+AS_IS = ", scales as they are"
+
+
+def scores(X: Any, open_likelihood: Likelihood, chosen: Likelihood) -> Table:
+    """The table of scores of the likelihood chosen, before and after it was resolved, and of others."""
+    heads = ("candidate", "log density", "clusters", "chosen")
+    title = "log density of a left-out row, clusters of a tree over the others"
+    data = chosen.check(X)
+    n, d = data.shape
+    rows = data[some_rows(n, d)]
+    if rows.shape[0] < LEAST_ROWS:
+        return Table({head: [] for head in heads}, title=f"{title}: {n} rows are too few")
+    named = {"as proposed" if not _measured(chosen) else _name(open_likelihood): chosen}
+    for name, other in _others(open_likelihood).items():
+        named.setdefault(name, other.resolve(X))
+    found = [_left_out(likelihood, rows) for likelihood in named.values()]
+    columns = list(named), [score for score, _ in found], [count for _, count in found], ["yes", *[""] * (len(named) - 1)]
+    return Table(dict(zip(heads, columns, strict=True)), title=title, note="Chosen by the rules above, not by the score.")
+
+
+def _left_out(likelihood: Likelihood, rows: Any) -> tuple[float, int]:
+    """Mean log density of every other row given a tree over the rest, and its number of clusters."""
+    kept, left = rows[::2], rows[1::2]
+    prior = DP(1.0)
+    forest = ibhc(Mixture(prior, likelihood), kept, passes=2, seed=0)
+    together = np.concatenate([np.arange(0, rows.shape[0], 2), np.arange(1, rows.shape[0], 2)])
+    bound = likelihood.bind(rows[together])
+    labels = np.ascontiguousarray(forest.labels, dtype=np.int32)
+    state = packed({"alpha": 1.0, "sigma": 0.0, "tau": 1.0, "log_u": 0.0})
+    logs = _core.predictive(bound, kept.shape[0], labels, prior.to_core(), state)
+    assert logs.shape[0] == left.shape[0]
+    return float(np.logaddexp.reduce(logs, axis=1).mean()), int(forest.n_clusters)
+
+
+def _measured(likelihood: Likelihood) -> list[Likelihood]:
+    """The parts that are Gaussian, prepared or not."""
+    inner = [part.likelihood if isinstance(part, Prepared) else part for part in likelihood.factors()]
+    return [part for part in inner if isinstance(part, GaussianDiagonal | GaussianWishart)]
+
+
+def _name(likelihood: Likelihood) -> str:
+    return FULL if any(isinstance(part, GaussianWishart) for part in _measured(likelihood)) else APART
+
+
+def _others(likelihood: Likelihood) -> dict[str, Likelihood]:
+    """Candidates beside the one chosen: the other covariances, and the columns on the scales they came on."""
+    if not _measured(likelihood):
+        return {}
+    scaled = any(column.scale != "as is" for part in likelihood.factors() if isinstance(part, Prepared) for column in part.columns)
+    out = {name: _changed(likelihood, name, scaled=True) for name in (FULL, APART)}
+    return out | ({name + AS_IS: _changed(likelihood, name, scaled=False) for name in (FULL, APART)} if scaled else {})
+
+
+def _changed(likelihood: Likelihood, family: str, scaled: bool) -> Likelihood:
+    """The same likelihood with its Gaussian part of another family, or on the scales that columns came on."""
+    if isinstance(likelihood, Product):
+        return Product(tuple((columns, _changed(part, family, scaled)) for columns, part in likelihood.parts))
+    if not _measured(likelihood):
+        return likelihood
+    gaussian: Likelihood = GaussianWishart() if family == FULL else GaussianDiagonal()
+    if not isinstance(likelihood, Prepared):
+        return gaussian
+    if scaled:
+        return replace(likelihood, likelihood=gaussian)
+    return replace(
+        likelihood, likelihood=gaussian, columns=tuple(replace(c, scale="as is", shape=1.0, size=1.0) for c in likelihood.columns)
+    )

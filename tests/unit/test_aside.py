@@ -1,0 +1,122 @@
+"""Columns set aside: those about which the clusters of the others say nothing, and no others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.proposing import aside
+from hedgerow.summaries import ari
+
+DATA = Path(os.environ.get("HEDGEROW_DATA", "../shared/data")) / "everyday"
+
+
+def animals(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Three kinds, each with two sexes that differ in weight, an island that depends on the kind, and a year that on nothing."""
+    rng = np.random.default_rng(seed)
+    kind, sex = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    centres = np.array([[40.0, 18.0, 3.5], [50.0, 18.5, 3.8], [47.0, 15.0, 5.0]])
+    body = centres[kind] + rng.normal(size=(n, 3)) * [2.0, 0.8, 0.3] + sex[:, None] * [2.0, 0.8, 0.4]
+    table = pd.DataFrame(body.round(2), columns=["length", "depth", "mass"])
+    table["island"] = np.array(["Biscoe", "Dream", "Torgersen"])[np.where(rng.random(n) < 0.8, kind, rng.integers(0, 3, n))]
+    table["sex"] = np.array(["female", "male"])[sex]
+    table["season"] = rng.choice(["spring", "summer", "autumn"], n)
+    return table, kind
+
+
+def left_out(proposal: hr.Proposal) -> set[str | int]:
+    return {name for reason in proposal.reasons if reason.choice == "left out" for name in reason.columns}
+
+
+def test_a_column_that_stands_by_itself_is_set_aside_and_said() -> None:
+    table, kind = animals()
+    proposal = hr.propose(table)
+    assert left_out(proposal) == {"sex", "season"}
+    assert "set aside: the clusters of the other columns say nothing about it (odds" in str(proposal)
+    labels = proposal.sample(draws=60, warmup=100, chains=1, seed=0, progress=False).point_estimate().labels
+    wanted = hr.propose(table, {"sex": "category", "season": "category"})
+    assert left_out(wanted) == set()
+    split = wanted.sample(draws=60, warmup=100, chains=1, seed=0, progress=False).point_estimate().labels
+    assert ari(labels, kind) > 0.9 > ari(split, kind)
+
+
+def test_the_estimator_and_typed_tables_set_the_same_aside() -> None:
+    table, _ = animals()
+    table["sex"] = np.where(table["sex"] == "male", "yes", "no")  # read as truths, so the table is not taken as it is
+    proposed = hr.propose(table).mixture.likelihood
+    assert hr.HedgerowClusterer(draws=2, warmup=2, chains=1, random_state=0).fit(table).model_.likelihood == proposed
+    said = hr.data.understand(table, {"sex": "boolean"})
+    assert left_out(hr.propose(said.table(table))) == {"season"}  # what was said stays said
+    assert left_out(hr.propose(hr.data.understand(table).table(table))) == {"sex", "season"}
+
+
+def test_new_rows_need_not_have_what_was_set_aside() -> None:
+    table, _ = animals()
+    post = hr.propose(table).sample(draws=10, warmup=20, chains=1, seed=0, progress=False)
+    few = table.head(5)
+    assert post.predict(few.drop(columns=["sex", "season"])).tolist() == post.predict(few).tolist()
+
+
+def test_columns_that_tell_stay() -> None:
+    rng = np.random.default_rng(2)
+    kind = rng.integers(0, 3, 200)
+    codes = (rng.random((200, 8)) < np.array([0.1, 0.5, 0.9])[kind][:, None]).astype(int)
+    assert left_out(hr.propose(codes)) == set()
+    noise = rng.integers(0, 2, (200, 2))
+    assert left_out(hr.propose(np.hstack([codes, noise]))) == {8, 9}
+
+
+@pytest.mark.parametrize("rows", [3, 9, 60])
+def test_without_clusters_nothing_is_set_aside(rows: int) -> None:
+    """One cluster of the others says as much about a column as none; a few rows can show nothing."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"a": rng.choice(list("xy"), rows), "b": rng.normal(size=rows).round(3), "c": rng.normal(size=rows).round(3)})
+    table.loc[0, "a"] = "x"
+    assert "set aside" not in hr.propose(table).explained()
+
+
+def test_two_columns_and_those_that_vary_together_are_never_judged() -> None:
+    rng = np.random.default_rng(4)
+    far = np.repeat([0.0, 9.0], 60)[:, None] + rng.normal(size=(120, 1))
+    pair = hr.Product({0: hr.GaussianDiagonal(), 1: hr.Bernoulli()})
+    rows = np.hstack([far, rng.integers(0, 2, (120, 1))])
+    assert aside.bystanders(pair.resolve(rows), rows) == {}
+    three = np.hstack([far, far + rng.normal(size=(120, 1)), rng.normal(size=(120, 1))])
+    assert aside.bystanders(hr.GaussianWishart().resolve(three), three) == {}
+    apart = hr.GaussianDiagonal().resolve(three)
+    assert set(aside.bystanders(apart, three)) == {2}
+
+
+def test_many_columns_are_judged_by_a_bounded_number_of_trees(monkeypatch) -> None:
+    rng = np.random.default_rng(5)
+    kind = rng.integers(0, 2, 120)
+    told = (rng.random((120, 20)) < np.array([0.1, 0.9])[kind][:, None]).astype(float)
+    data = np.hstack([told, rng.integers(0, 2, (120, 20))])
+    built: list[int] = []
+
+    def counted(*given: Any, **named: Any) -> hr.Forest:
+        built.append(1)
+        return hr.ibhc(*given, **named)
+
+    monkeypatch.setattr(aside, "MOST_TREES", 7)
+    monkeypatch.setattr(aside, "ibhc", counted)
+    found = aside.bystanders(hr.Bernoulli().resolve(data), data)
+    assert len(built) == 7
+    assert set(found) <= set(range(20, 40))
+    assert len(found) > 10
+
+
+@pytest.mark.skipif(not (DATA / "penguins.csv").exists(), reason="the everyday tables are not there (HEDGEROW_DATA)")
+def test_penguins_with_all_columns_are_species() -> None:
+    frame = pd.read_csv(DATA / "penguins.csv").drop(columns="rownames", errors="ignore")
+    species = pd.factorize(frame.pop("species"))[0]
+    proposal = hr.propose(frame)
+    assert left_out(proposal) == {"sex", "year"}
+    fit = hr.HedgerowClusterer(random_state=0).fit(frame)
+    assert ari(fit.labels_, species) > 0.85
