@@ -1,4 +1,7 @@
-"""Runs the benchmarks named on the command line, or all of them: python -m benchmarks [gibbs samplers trees ...]."""
+"""Runs the benchmarks named on the command line, or all of them: python -m benchmarks [gibbs samplers trees ...].
+
+Words behind `agree` or `everyday` are the tables that are wanted: python -m benchmarks agree moons rings.
+"""
 
 import importlib
 import pkgutil
@@ -7,17 +10,26 @@ import sys
 import benchmarks
 
 NAMES = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_") and m.name != "sets")
-SLOW = {"everyday", "mixed", "samplers", "video", "years"}
+SLOW = {"agree", "everyday", "mixed", "samplers", "video", "years"}
 
 
-def main(names: list[str]) -> None:
-    unknown = set(names) - set(NAMES)
-    if unknown:
-        sys.exit(f"no benchmark named {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    for name in names or [n for n in NAMES if n not in SLOW]:
+WITH_TABLES = {"agree", "everyday"}
+
+
+def main(words: list[str]) -> None:
+    asked: dict[str, list[str]] = {} if words else {name: [] for name in NAMES if name not in SLOW}
+    for word in words:
+        if word in NAMES:
+            asked[word] = []
+        elif asked and (last := list(asked)[-1]) in WITH_TABLES:
+            asked[last].append(word)
+        else:
+            sys.exit(f"no benchmark named {word}; there are {', '.join(NAMES)}")
+    for name, tables in asked.items():
         print(f"\n== {name}")
-        importlib.import_module(f"benchmarks.{name}").main()
-    if not names:
+        run = importlib.import_module(f"benchmarks.{name}").main
+        run(tables) if name in WITH_TABLES else run()
+    if not words:
         print(f"\nLeft out because they take minutes: {', '.join(sorted(SLOW & set(NAMES)))}. Name them to run them.")
 
 

@@ -11,7 +11,6 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.datasets import make_circles, make_moons
 
 import hedgerow as hr
 from benchmarks import sets
@@ -111,18 +110,9 @@ def agree(seconds: float = 60.0) -> None:
 
 def shapes(draws: float = 1000) -> None:
     """Where clusters have no Gaussian's shape there are many modes: R-hat of four chains, half as many iterations of warm-up."""
-    rng = np.random.default_rng(1)
-    sets_of = {
-        "two moons": make_moons(3000, noise=0.1, random_state=0)[0],
-        "two rings": make_circles(3000, noise=0.08, factor=0.5, random_state=0)[0],
-        "uniform": rng.uniform(size=(4000, 2)),
-        "Student t, 3": rng.standard_t(3, size=(5000, 3)),
-        "exponential": rng.exponential(size=(4000, 2)),
-        "one blob": rng.normal(size=(20_000, 3)),
-    }
     kernels = {"TreeGuided": hr.TreeGuided(), "TreeGuided, no heat": hr.TreeGuided(anneal=False), "Gibbs": hr.Gibbs()}
     print(f"\nR-hat of four chains of {draws:,.0f} draws: log joint, clusters")
-    for name, X in sets_of.items():
+    for name, X in sets.shapes().items():
         print(f"{name:14s} {X.shape[0]:6,} x {X.shape[1]}", end="")
         for label, kernel in kernels.items():
             model = hr.Mixture(hr.DP(hr.Gamma(1.0, 1.0)), hr.GaussianWishart.nips2015())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.datasets import make_circles, make_moons
 
 import hedgerow as hr
 
@@ -42,6 +43,19 @@ def corpus() -> tuple[sparse.csr_matrix, str]:
         return sparse.csr_matrix(parts, shape=tuple(z["shape"])), "NIPS corpus"
     made = hr.data.documents(1500, 12_419, 40, seed=0)
     return made.X, "own documents"
+
+
+def shapes() -> dict[str, np.ndarray]:
+    """Six sets of rows whose clusters have no Gaussian's shape, or which have none."""
+    rng = np.random.default_rng(1)
+    return {
+        "moons": make_moons(3000, noise=0.1, random_state=0)[0],
+        "rings": make_circles(3000, noise=0.08, factor=0.5, random_state=0)[0],
+        "uniform": rng.uniform(size=(4000, 2)),
+        "student": rng.standard_t(3, size=(5000, 3)),
+        "exponential": rng.exponential(size=(4000, 2)),
+        "blob": rng.normal(size=(20_000, 3)),
+    }
 
 
 def apart(count: int, gap: float, rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,93 @@
+"""Do independent runs tell the same story? Four runs of one chain each, nothing shared, of every sampler on every table.
+
+python -m benchmarks agree [TABLES...]      as many draws and as long a warm-up as `sample` has by default
+python -m benchmarks.agree DRAWS [TABLES]   shorter, the warm-up half as long
+
+R-hat of the log joint and of the number of clusters over the runs, where the runs are (mean log joint, lowest and highest; clusters),
+the highest log joint seen, seconds of CPU a run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+import hedgerow as hr
+from benchmarks import everyday, sets
+from hedgerow.summaries import rhat
+
+RUNS = 4
+COMPONENTS = 32
+Case = tuple[hr.Mixture, Any]
+
+
+def shape(X: np.ndarray) -> Case:
+    return hr.Mixture(hr.DP(hr.Gamma(1.0, 1.0)), hr.GaussianWishart.nips2015()), X
+
+
+def proposed(X: Any) -> Case:
+    found = hr.propose(X)
+    return found.mixture, found.X
+
+
+def digits() -> Case:
+    X = load_digits().data
+    X = X - X.mean(axis=0)
+    left, size, _ = np.linalg.svd(X, full_matrices=False)
+    return proposed((left * size)[:, :COMPONENTS])
+
+
+def tables() -> dict[str, Callable[[], Case]]:
+    """Models with their rows by name: the six shapes, then real tables where they are there."""
+    found: dict[str, Callable[[], Case]] = {name: lambda X=X: shape(X) for name, X in sets.shapes().items()}
+    for name in ("quakes", "Soybean"):
+        if (everyday.FOLDER / f"{name}.csv").exists():
+            found[name.lower()] = lambda name=name: proposed(everyday.from_file(name, everyday.CLASSES[name])[0])
+    found["digits"] = digits
+    return found
+
+
+def samplers() -> dict[str, hr.Kernel]:
+    return {"Gibbs": hr.Gibbs(), "SplitMerge": hr.SplitMerge(), "TreeGuided": hr.TreeGuided()}
+
+
+def compare(model: hr.Mixture, X: Any, kernel: hr.Kernel, draws: int, warmup: int) -> str:
+    """One line: four runs of one kernel."""
+    clock = time.process_time()
+    runs = []
+    for seed in range(RUNS):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            runs.append(hr.sample(model, X, kernel=kernel, draws=draws, warmup=warmup, chains=1, seed=seed, progress=False))
+    seconds = (time.process_time() - clock) / RUNS
+    height = np.concatenate([post.log_joint for post in runs])
+    clusters = np.concatenate([post.n_clusters for post in runs]).astype(float)
+    means = height.mean(axis=1)
+    return (
+        f"{rhat(height):7.3f}{rhat(clusters):8.3f}{means.mean():13,.1f}{means.min():12,.1f}{means.max():12,.1f}"
+        f"{clusters.mean():8.1f}{height.max():12,.1f}{seconds:9.2f}"
+    )
+
+
+def main(names: Sequence[str] = (), draws: int = 1000) -> None:
+    known = tables()
+    unknown = set(names) - set(known)
+    if unknown:
+        sys.exit(f"no table named {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    print(f"{RUNS} independent runs of {draws:,} draws after a warm-up of {draws // 2:,}")
+    print(f"{'':<14}{'R-hat':>7}{'of K':>8}{'mean':>13}{'lowest':>12}{'highest':>12}{'K':>8}{'best':>12}{'seconds':>9}")
+    for name in names or known:
+        model, X = known[name]()
+        print(f"{name} {X.shape[0]:,} x {X.shape[1]}")
+        for label, kernel in samplers().items():
+            print(f"  {label:<12}{compare(model, X, kernel, draws, draws // 2)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[2:], int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
