@@ -34,6 +34,7 @@ static Out<double> log_marginals(const Likelihood& likelihood, In<std::int32_t, 
   }
   double* out;
   auto result = make_array<double>({static_cast<std::size_t>(k)}, &out);
+  nb::gil_scoped_release release;
   auto statistics = likelihood.statistics(Layout::nodes);
   statistics->reserve(k);
   for (int i = 0; i < likelihood.rows(); ++i) statistics->add(labels(i), i);

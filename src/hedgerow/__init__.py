@@ -44,7 +44,7 @@ from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Prior, Stable
 from hedgerow.proposing import Proposal, propose
 from hedgerow.resolution import Level, Levels, levels, load
-from hedgerow.sampling import Agreement, Checkpoint, resume, sample
+from hedgerow.sampling import Agreement, Checkpoint, LadderResult, ladder, resume, sample
 from hedgerow.trees import Forest, bhc, ibhc
 
 __version__ = _version("hedgerow")
@@ -68,6 +68,7 @@ __all__ = [
     "HedgerowClusterer",
     "IncrementalBHC",
     "Kernel",
+    "LadderResult",
     "Level",
     "Levels",
     "Likelihood",
@@ -96,6 +97,7 @@ __all__ = [
     "data",
     "distributed",
     "ibhc",
+    "ladder",
     "levels",
     "likelihood_for",
     "load",

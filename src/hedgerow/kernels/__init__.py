@@ -5,7 +5,7 @@ from hedgerow.kernels.combine import Cycle, Mix, cycle, mix
 from hedgerow.kernels.gibbs import Gibbs
 from hedgerow.kernels.published import TreeGuidedPublished
 from hedgerow.kernels.slice import Slice
-from hedgerow.kernels.smc import SmcResult, smc
+from hedgerow.kernels.smc import SmcResult, WeightedDraws, smc
 from hedgerow.kernels.split_merge import SplitMerge
 from hedgerow.kernels.tree_guided import TreeGuided
 
@@ -27,6 +27,7 @@ __all__ = [
     "SplitMerge",
     "TreeGuided",
     "TreeGuidedPublished",
+    "WeightedDraws",
     "cycle",
     "mix",
     "smc",

@@ -63,6 +63,11 @@ class Kernel(ABC):
     exact: ClassVar[bool] = True
     """Whether the posterior is left invariant (everything but `TreeGuidedPublished`)."""
 
+    @property
+    def adapts(self) -> bool:
+        """Whether a warm-up, or the state in which a chain begins without one, decides how it moves; those that have parts ask them."""
+        return False
+
     @classmethod
     def examples(cls) -> tuple[Kernel, ...]:
         """As it is by default, and with the options that change what is proposed, for the exam and the tests.

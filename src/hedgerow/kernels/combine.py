@@ -30,6 +30,11 @@ class Cycle(Kernel):
         """Refuse what are not kernels."""
         _check_parts("cycle", self.parts)
 
+    @property
+    def adapts(self) -> bool:
+        """Whether a part does."""
+        return any(part.adapts for part in self.parts)
+
     def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe."""
         return _core.cycle([part.to_core(site) for part in self.parts])
@@ -59,6 +64,11 @@ class Mix(Kernel):
         finite = all(w >= 0 for w in self.weights) and 0 < sum(self.weights) < float("inf")
         good = len(self.weights) == len(self.parts) and finite
         require(good, "mix", "weights", self.weights, "be one number from 0 up per kernel, not all 0")
+
+    @property
+    def adapts(self) -> bool:
+        """Whether a part does."""
+        return any(part.adapts for part in self.parts)
 
     def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe."""

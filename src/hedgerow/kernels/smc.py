@@ -20,35 +20,28 @@ from hedgerow.kernels.base import is_whole
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import LISTS, NAMES, MeasureTraces
 
-__all__ = ["SmcResult", "smc"]
+__all__ = ["SmcResult", "WeightedDraws", "descent_error", "smc"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SmcResult(MeasureTraces):
-    """Weighted draws of the posterior and the evidence.
-
-    `labels` has one row per particle; `weights` sum to 1 over all particles of all runs. `log_evidence_se` is the
-    standard error of `log_evidence`: from the spread of the runs if there are several, otherwise from the particles'
-    lines of descent (Lee & Whiteley 2018), where 1 means that all particles descend from one and it is not known.
+class WeightedDraws(MeasureTraces):
+    """Draws that count by weights which sum to 1, and the normaliser of what they are drawn from.
 
     Attributes
     ----------
     log_evidence, log_evidence_se : float
-        log p(X) and its standard error.
+        Log of the normaliser, which is p(X) at power 1, and its standard error.
     labels : (particles, n) int32
     weights, log_joint, log_u, alpha, sigma, tau, theta : (particles,)
         Weight, log joint and state of every particle; NaN where the prior has no such thing.
-    effective : (runs, n)
-        Effective number of particles after each row.
-    run_log_evidence : (runs,)
     model : Mixture
 
     >>> import hedgerow as hr
     >>> found = hr.smc(hr.Mixture(hr.DP(), hr.GaussianWishart()), hr.data.ring13(n=26).X, particles=20, seed=0)
-    >>> found.draw(3, seed=0).shape, found.n_clusters.shape
-    ((3, 26), (20,))
+    >>> isinstance(found, WeightedDraws), found.draw(3, seed=0).shape, found.n_clusters.shape
+    (True, (3, 26), (20,))
     """
 
     log_evidence: float
@@ -56,14 +49,12 @@ class SmcResult(MeasureTraces):
     labels: npt.NDArray[np.int32]
     weights: FloatArray
     log_joint: FloatArray
-    effective: FloatArray
-    run_log_evidence: FloatArray
     model: Mixture = field(repr=False)
 
     def __repr__(self) -> str:
         """The evidence and how many particles stand behind it."""
         return (
-            f"SmcResult(log_evidence={self.log_evidence:.4f}, log_evidence_se={self.log_evidence_se:.4f}, "
+            f"{type(self).__name__}(log_evidence={self.log_evidence:.4f}, log_evidence_se={self.log_evidence_se:.4f}, "
             f"{len(self.weights)} particles of {self.labels.shape[1]} rows)"
         )
 
@@ -84,9 +75,39 @@ class SmcResult(MeasureTraces):
         -------
         (size, n) int32
         """
-        require(is_whole(size) and size >= 1, "SmcResult.draw", "size", size, "be a whole number from 1 up")
+        require(is_whole(size) and size >= 1, f"{type(self).__name__}.draw", "size", size, "be a whole number from 1 up")
         rng = np.random.default_rng(seed)
         return self.labels[rng.choice(len(self.weights), size=size, p=self.weights)]
+
+
+@dataclass(frozen=True, repr=False)
+class SmcResult(WeightedDraws):
+    """Weighted draws of the posterior and the evidence, from `smc`.
+
+    `weights` sum to 1 over all particles of all runs. `log_evidence_se` comes from the spread of the runs if there are several,
+    otherwise from the particles' lines of descent (Lee & Whiteley 2018), where 1 means that all particles descend from one and
+    it is not known.
+
+    Attributes
+    ----------
+    log_evidence, log_evidence_se : float
+        log p(X) and its standard error.
+    labels : (particles, n) int32
+    weights, log_joint, log_u, alpha, sigma, tau, theta : (particles,)
+        Weight, log joint and state of every particle; NaN where the prior has no such thing.
+    model : Mixture
+    effective : (runs, n)
+        Effective number of particles after each row.
+    run_log_evidence : (runs,)
+
+    >>> import hedgerow as hr
+    >>> found = hr.smc(hr.Mixture(hr.DP(), hr.GaussianWishart()), hr.data.ring13(n=26).X, particles=20, seed=0)
+    >>> found.draw(3, seed=0).shape, found.n_clusters.shape
+    ((3, 26), (20,))
+    """
+
+    effective: FloatArray
+    run_log_evidence: FloatArray
 
 
 def smc(
@@ -176,9 +197,25 @@ def _standard_error(runs: list[dict[str, Any]], share: FloatArray) -> float:
     if len(runs) > 1:
         relative = share * len(runs)
         return float(relative.std(ddof=1) / np.sqrt(len(runs)))
-    run = runs[0]
-    weights = np.exp(run["log_weights"])
+    return descent_error(np.exp(runs[0]["log_weights"]), runs[0]["first_ancestors"], runs[0]["resamplings"])
+
+
+def descent_error(weights: FloatArray, first_ancestors: npt.NDArray[Any], resamplings: int) -> float:
+    """Standard error of the log evidence of one run, from weights and lines of descent (Lee & Whiteley 2018).
+
+    Parameters
+    ----------
+    weights : (particles,)
+        Which sum to 1.
+    first_ancestors : (particles,) int
+        Which particle of the beginning each descends from.
+    resamplings : int
+
+    Returns
+    -------
+    float
+    """
     n = len(weights)
-    families = np.bincount(run["first_ancestors"], weights=weights, minlength=n)
-    between = (n / (n - 1)) ** (run["resamplings"] + 1) * (1.0 - float((families**2).sum()))
+    families = np.bincount(first_ancestors, weights=weights, minlength=n)
+    between = (n / (n - 1)) ** (resamplings + 1) * (1.0 - float((families**2).sum()))
     return float(np.sqrt(min(1.0, max(0.0, 1.0 - between))))

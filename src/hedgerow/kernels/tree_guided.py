@@ -97,6 +97,11 @@ class TreeGuided(Kernel):
         """The linkage matrices that were given; none where guides are grown."""
         return self.guides if isinstance(self.guides, tuple) else ()
 
+    @property
+    def adapts(self) -> bool:
+        """Unless guides and numbers of moves are given."""
+        return not self.own or self.global_moves is None or self.single_moves is None
+
     def __repr__(self) -> str:
         guides = f"<{len(self.own)} of your own>" if self.own else self.guides
         moves = f"global_moves={self.global_moves}, single_moves={self.single_moves}"

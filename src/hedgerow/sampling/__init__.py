@@ -3,6 +3,7 @@
 from hedgerow.sampling.agreement import Agreement
 from hedgerow.sampling.chain import Block, Chain
 from hedgerow.sampling.checkpoint import Checkpoint, clear_folder, run_note, run_status
+from hedgerow.sampling.climbing import LadderResult, ladder
 from hedgerow.sampling.progress import Update
 from hedgerow.sampling.runner import resume, sample, so_far
 
@@ -11,8 +12,10 @@ __all__ = [
     "Block",
     "Chain",
     "Checkpoint",
+    "LadderResult",
     "Update",
     "clear_folder",
+    "ladder",
     "resume",
     "run_note",
     "run_status",

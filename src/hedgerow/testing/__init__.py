@@ -14,6 +14,7 @@ from hedgerow.testing.priors import check_prior
 from hedgerow.testing.reference_kernel import ReferenceGibbs
 from hedgerow.testing.report import CheckFailedError, Finding, Report
 from hedgerow.testing.sbc import SbcReport, sbc
+from hedgerow.testing.weighted import check_weighted
 
 __all__ = [
     "CheckFailedError",
@@ -27,6 +28,7 @@ __all__ = [
     "check_kernel",
     "check_likelihood",
     "check_prior",
+    "check_weighted",
     "enumerate_partitions",
     "exact_posterior",
     "geweke",
