@@ -122,7 +122,9 @@ def test_map_draw_is_where_the_log_joint_is_highest(post: Posterior) -> None:
 def test_how_it_shows_itself(post: Posterior) -> None:
     assert repr(post) == "Posterior(NGG × GaussianWishart: 2 chains × 30 draws of 20 rows, 2 to 3 clusters)"
     assert "stopped early" in repr(dataclasses.replace(post, run={"interrupted": True}))
-    assert post._repr_html_().startswith("<p><b>Posterior(NGG × GaussianWishart")
+    page = post._repr_html_()
+    assert "clusters in 20 points." in page
+    assert page.endswith("<p>Posterior(NGG × GaussianWishart: 2 chains × 30 draws of 20 rows, 2 to 3 clusters)</p>")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("arviz") is None, reason="arviz is not installed")

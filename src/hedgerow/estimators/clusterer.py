@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import require
 from hedgerow.estimators.defaults import default_draws
+from hedgerow.estimators.showing import Showing
 from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
 from hedgerow.estimators.weights import fold_labels, fold_means, read_repeats, repeat_times, take_rows
 from hedgerow.kernels import Kernel
@@ -34,7 +35,7 @@ PREDICTION_DRAWS = 200
 LEVELS, SPLITS = 8, 3
 
 
-class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Cluster rows without saying how many clusters there are.
 
     Draws partitions from the posterior of a mixture and takes the one of least expected loss from them as labels. What the
@@ -102,6 +103,8 @@ class HedgerowClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     >>> found.score_samples(X[:2]).shape, found.score(X) < 0
     ((2,), True)
     """
+
+    _found = "posterior_"
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from hedgerow.estimators.showing import Showing
 from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
 from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, spread_connectivity, take_rows
 from hedgerow.likelihoods import Likelihood
@@ -19,7 +20,7 @@ from hedgerow.trees import Forest, bhc
 __all__ = ["BayesianHierarchicalClustering"]
 
 
-class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class BayesianHierarchicalClustering(Showing, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Agglomerative clustering that knows where to stop: joins end where they no longer pay under the model.
 
     One tree, no sampling: much faster than `HedgerowClusterer` up to a few thousand rows (time and evaluations grow with
@@ -58,6 +59,8 @@ class BayesianHierarchicalClustering(ClusterMixin, BaseEstimator):  # type: igno
     >>> found.fit_predict(iris().X).shape
     (150,)
     """
+
+    _found = "forest_"
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hedgerow.errors import need_extra, require
 from hedgerow.plots.canvas import as_written, plain_axes
 from hedgerow.plots.palette import INK, ranked_colors
 
-__all__ = ["FlowGeometry", "flow", "flow_geometry"]
+__all__ = ["FlowGeometry", "flow", "flow_geometry", "flow_svg"]
 
 GAP = 0.02  # between bars, of the height
 WIDTH = 0.16  # of a bar, of the distance between levels
@@ -120,6 +121,57 @@ def flow(levels: Sequence[ArrayLike], names: Sequence[str] | None = None, *, ax:
     require(len(shown) == len(geometry.bars), "flow", "names", names, f"name the {len(geometry.bars)} levels")
     ax.set_xticks(range(len(shown)), shown, color=INK)
     return ax
+
+
+def flow_svg(levels: Sequence[ArrayLike], names: Sequence[str], width: int = 760, height: int = 240) -> str:
+    """The same picture as SVG, drawn without matplotlib, for notebooks.
+
+    Parameters
+    ----------
+    levels : sequence of (n,)
+        Labels 0, 1, ... of each level.
+    names : sequence of str
+        What is written under each, in lines.
+    width, height : int
+        Of the picture, in pixels.
+
+    Returns
+    -------
+    str
+
+    >>> flow_svg([[0, 0, 0], [0, 0, 1]], ["coarse", "fine"]).count("<rect")
+    3
+    """
+    geometry = flow_geometry(levels)
+    known = np.rint(255 * ranked_colors(1 + max(int(colors.max()) for colors in geometry.colors))).astype(int)
+    palette = [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in known]
+    step = width / len(geometry.bars)
+    low, high = _ends(geometry)
+    room = 14 * max(name.count("\n") + 1 for name in names) + 6
+
+    def y(value: float) -> str:
+        return f"{(high - value) / (high - low) * (height - room):.1f}"
+
+    drawn = []
+    for at, bands in enumerate(geometry.bands):
+        a, b = (at + 0.5 + WIDTH / 2) * step, (at + 1.5 - WIDTH / 2) * step
+        for band in bands:
+            p, q, r, s = (y(float(end)) for end in band[2:])
+            m = f"{(a + b) / 2:.1f}"
+            curve = f"M{a:.1f},{p}C{m},{p} {m},{r} {b:.1f},{r}V{s}C{m},{s} {m},{q} {a:.1f},{q}Z"
+            drawn.append(f'<path d="{curve}" fill="{palette[geometry.colors[at + 1][int(band[1])]]}" fill-opacity="0.35"/>')
+    for at, (bars, colors, name) in enumerate(zip(geometry.bars, geometry.colors, names, strict=True)):
+        middle = (at + 0.5) * step
+        for (bottom, top), color in zip(bars, colors, strict=True):
+            place = f'x="{middle - WIDTH * step / 2:.1f}" y="{y(top)}"'
+            size = f'width="{WIDTH * step:.1f}" height="{float(y(bottom)) - float(y(top)):.1f}"'
+            drawn.append(f'<rect {place} {size} fill="{palette[color]}"/>')
+        for line, text in enumerate(name.split("\n")):
+            place = f'x="{middle:.1f}" y="{height - room + 14 * (line + 1)}"'
+            drawn.append(f'<text {place} text-anchor="middle" font-size="11" fill="currentColor">{escape(text)}</text>')
+    told = escape("; ".join(name.replace("\n", ", ") for name in names))
+    frame = f'viewBox="0 0 {width} {height}" width="100%" style="max-width:{width}px" role="img" aria-label="{told}"'
+    return f"<svg {frame}>{''.join(drawn)}</svg>"
 
 
 def _shared(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:

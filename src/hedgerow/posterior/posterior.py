@@ -23,6 +23,7 @@ from hedgerow.posterior.draws import FloatArray, IntArray
 from hedgerow.posterior.pictured import Pictured
 from hedgerow.priors.state import takes_u
 from hedgerow.report import write_report
+from hedgerow.report.markup import said
 from hedgerow.summaries.distances import Loss
 
 __all__ = ["Posterior", "load"]
@@ -234,7 +235,11 @@ class Posterior(Pictured):
         return f"Posterior({model}: {self.chains} chains × {self.draws} draws of {self.n} rows, {span} clusters{stopped})"
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape(repr(self))}</b></p>{self.summary()._repr_html_()}"
+        if self.n > reporting.LARGEST_TREE:  # what takes long is not done unasked
+            return f"<p><b>{escape(repr(self))}</b></p>{self.summary()._repr_html_()}"
+        found = self.point_estimate()
+        told = said(*reporting.findings(self, found))
+        return f"{told}{self.profiles(found.labels)._repr_html_()}<p>{escape(repr(self))}</p>"
 
 
 def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior:

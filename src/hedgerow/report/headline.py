@@ -21,7 +21,7 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
     lead = f"{counted(k, 'cluster')} in {counted(n, 'point')}."
     said: list[Sentence] = []
     if payload.levels is not None:
-        lead, said = levels_headline(payload.levels, n)
+        lead, said = levels_headline(payload.levels.items, payload.levels.shown)
     if payload.draws is not None:
         said.append(_how_many(payload.draws))
     if payload.points.uncertainty is not None:

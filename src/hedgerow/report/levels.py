@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from hedgerow.report.markup import counted, escape, hint, table
 from hedgerow.report.payload import LevelPart, LevelsPart
 from hedgerow.summaries.verdicts import Sentence
 
-__all__ = ["levels_body", "levels_headline", "slider", "told"]
+__all__ = ["AGREED", "levels_body", "levels_headline", "slider", "told"]
 
 SMALL = 0.01  # of the points
 DOUBTFUL_RHAT = 1.1
@@ -30,7 +32,7 @@ def told(level: LevelPart) -> str:
     return words if math.isnan(level.strength) else f"{words}, strength {100 * level.strength:.0f}%"
 
 
-def clusters_of(level: LevelPart) -> int:
+def clusters_of(level: Any) -> int:
     """How many clusters a level has."""
     return int(np.asarray(level.labels).max()) + 1
 
@@ -62,12 +64,12 @@ def levels_body(levels: LevelsPart) -> str:
     return f'<div class="plot" id="flow"></div>{hint(HINT)}{shown}'
 
 
-def levels_headline(levels: LevelsPart, n: int) -> tuple[str, list[Sentence]]:
-    """What a person may repeat: how many clusters hold, and what lies beyond."""
-    items = levels.items
+def levels_headline(items: Sequence[Any], at: int) -> tuple[str, list[Sentence]]:
+    """What a person may repeat: how many clusters stay, and what lies beyond; `items` are as `LevelPart`, and `at` is shown."""
+    n = len(np.asarray(items[at].labels))
     measured = [level for level in items if not math.isnan(level.strength)]
     held = [level for level in measured if level.strength >= AGREED]
-    shown = items[levels.shown]
+    shown = items[at]
     if not held:
         lead = f"{counted(clusters_of(shown), 'cluster')} in {counted(n, 'point')}, at one of {len(items)} resolutions."
         if not measured:
@@ -94,7 +96,7 @@ def levels_headline(levels: LevelsPart, n: int) -> tuple[str, list[Sentence]]:
     return lead, said
 
 
-def _sizes(level: LevelPart) -> NDArray[np.intp]:
+def _sizes(level: Any) -> NDArray[np.intp]:
     return np.bincount(np.asarray(level.labels))
 
 

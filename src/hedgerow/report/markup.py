@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-__all__ = ["breakable", "counted", "escape", "hint", "table"]
+__all__ = ["breakable", "counted", "escape", "hint", "said", "table"]
 
 
 def escape(text: object) -> str:
@@ -32,6 +32,12 @@ def table(head: str, rows: Iterable[str], label: str) -> str:
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def said(lead: str, sentences: Iterable[object]) -> str:
+    """A headline with its sentences, for notebooks."""
+    items = "".join(f"<li>{escape(getattr(sentence, 'text', sentence))}</li>" for sentence in sentences)
+    return f"<p><b>{escape(lead)}</b></p>" + (f"<ul>{items}</ul>" if items else "")
 
 
 def hint(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,14 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import LEAST_POWER, Mixture
 from hedgerow.plots import flow
+from hedgerow.plots.flow import flow_svg
 from hedgerow.report import write_report
+from hedgerow.report.levels import AGREED, levels_headline
+from hedgerow.report.markup import said
 from hedgerow.resolution import storing
 from hedgerow.resolution.ladder import Ladder, Plan, next_power
 from hedgerow.resolution.level import Level, flow_counts
-from hedgerow.resolution.reporting import payload_of
+from hedgerow.resolution.reporting import opened_at, payload_of
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.summaries.table import Table
 
@@ -264,8 +266,14 @@ class Levels:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return self.summary()._repr_html_() + notes
+        if not self.items:
+            return self.summary()._repr_html_()
+        told = said(*levels_headline(self.items, opened_at(self.items, AGREED)))
+        return (
+            told
+            + flow_svg([level.labels for level in self.items], [_told(level) for level in self.items])
+            + self.summary()._repr_html_()
+        )
 
 
 def levels(

@@ -1,15 +1,18 @@
-"""Progress: what a person sees while chains run, on the terminal's error stream."""
+"""Progress: what a person sees while chains run, on the terminal's error stream or below a notebook's cell."""
 
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from hedgerow.errors import MissingExtraError, need_extra
 
-__all__ = ["Progress", "Update", "open_progress"]
+__all__ = ["Progress", "Update", "in_notebook", "open_progress"]
+
+REDRAWN = 0.2  # seconds
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,63 @@ class RichProgress(Progress):
 
     def show(self, update: Update) -> None:
         """Move one bar."""
-        phase = "warm-up" if update.warming_up else "drawing"
-        news = f"{phase}  {update.n_clusters} clusters  log joint {update.log_joint:,.1f}"
-        self._bars.update(self._tasks[update.chain], completed=update.done, total=update.total, news=news)
+        self._bars.update(self._tasks[update.chain], completed=update.done, total=update.total, news=_news(update))
+
+
+class NotebookProgress(Progress):
+    """One bar per chain in the output of a notebook's cell."""
+
+    def __init__(self, display: Any, chains: int, total: int, noun: str = "chain") -> None:
+        self._display, self._noun = display, noun
+        self._news: list[Update | None] = [None] * chains
+        self._total, self._at = total, 0.0
+        self._shown: Any = None
+
+    def __enter__(self) -> Self:
+        """Take a place below the cell."""
+        self._shown = self._display({"text/html": self._page(), "text/plain": ""}, raw=True, display_id=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Leave the last state there."""
+        self._draw()
+
+    def show(self, update: Update) -> None:
+        """Move one bar, five times a second at most."""
+        self._news[update.chain] = update
+        if time.monotonic() - self._at > REDRAWN:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._at = time.monotonic()
+        if self._shown is not None:
+            self._shown.update({"text/html": self._page(), "text/plain": ""}, raw=True)
+
+    def _page(self) -> str:
+        lines = []
+        for chain, news in enumerate(self._news):
+            done, total = (0, self._total) if news is None else (news.done, news.total)
+            told = "" if news is None else f"{_news(news)} ({done:,} of {total:,})"
+            bar = f'<progress value="{done}" max="{total}"></progress>'
+            lines.append(f'<div style="font-family:monospace">{self._noun} {chain + 1} {bar} {told}</div>')
+        return "".join(lines)
+
+
+def in_notebook() -> bool:
+    """Whether this runs in a notebook's kernel, which has no terminal but can show things."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def _news(update: Update) -> str:
+    phase = "warm-up" if update.warming_up else "drawing"
+    return f"{phase}  {update.n_clusters} clusters  log joint {update.log_joint:,.1f}" if update.n_clusters > 0 else phase
 
 
 def open_progress(wanted: bool | None, chains: int, total: int, noun: str = "chain") -> Progress:
-    """Bars if asked for; by default when the error stream is a terminal and rich is installed."""
+    """Bars if asked for; by default in a notebook, and when the error stream is a terminal and rich is installed."""
+    if wanted is not False and in_notebook():
+        return NotebookProgress(sys.modules["IPython"].display.display, chains, total, noun)
     if wanted is False or (wanted is None and (sys.stderr is None or not sys.stderr.isatty())):
         return Progress()
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from hedgerow.plots import dendrogram as draw_dendrogram
 from hedgerow.priors.state import Values, with_log_u
 from hedgerow.report import write_report
 from hedgerow.summaries import Popularity, popularity
+from hedgerow.summaries.table import Table
 from hedgerow.trees import exchange, reporting
 
 __all__ = ["Forest"]
@@ -31,6 +33,7 @@ IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 
 _KIND = "forest"
+_SHOWN = 10  # trees in a notebook
 _INTS = ("left", "right", "parent", "size")
 _FLOATS = ("log_phi_h", "log_phi_t", "log_d")
 
@@ -310,6 +313,13 @@ class Forest:
 
     def __repr__(self) -> str:
         return f"Forest({self.n} rows in {self.n_clusters} trees, log joint {self.log_joint:,.2f})"
+
+    def _repr_html_(self) -> str:
+        told = f"<p><b>{escape(repr(self))}</b></p>"
+        largest = self.roots[np.argsort(-self.size[self.roots], kind="stable")][:_SHOWN]
+        rest = f"{len(self.roots) - len(largest):,} smaller trees." if len(self.roots) > len(largest) else ""
+        columns: dict[str, npt.ArrayLike] = {"tree": largest, "rows": self.size[largest], "log d": self.log_d[largest]}
+        return told + Table(columns, title="largest trees", note=f"log d below 0: one cluster. {rest}".strip())._repr_html_()
 
     def _tops(self, tops: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
         """The node among `tops` above (or at) each row."""
