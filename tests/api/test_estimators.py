@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 from tempfile import TemporaryDirectory
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClustere
 from hedgerow.estimators.clusterer import _warn_if_apart
 from hedgerow.estimators.defaults import default_draws
 from hedgerow.kernels import Gibbs
-from hedgerow.likelihoods import Categorical, GaussianDiagonal, GaussianWishart, Multinomial, Product
+from hedgerow.likelihoods import Categorical, GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Product
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, MixedNRM
 from hedgerow.sampling import sample
@@ -391,8 +392,17 @@ def test_times_reach_the_prior():
 
 
 def test_runs_are_as_long_as_the_data_allow():
-    lengths = [default_draws(X) for X in (np.zeros((150, 4)), np.zeros((5_000, 3)), np.zeros((100_000, 2)), sparse.eye_array(30_000))]
+    def length(family: Likelihood, X: Any) -> int:
+        return default_draws(Mixture(DP(1.0), family).resolve(X), X)
+
+    apart = GaussianDiagonal(mean=0.0, r=1.0, a=1.0, b=1.0)
+    lengths = [length(apart, np.zeros(shape)) for shape in ((150, 4), (5_000, 3), (100_000, 2))]
+    lengths.append(length(Multinomial(), sparse.eye_array(30_000, format="csr")))
     assert lengths == [2_000, 1_000, 250, 500]
+    whole = np.random.default_rng(0).normal(size=(200, 20))
+    gaps = np.where(np.random.default_rng(1).random(whole.shape) < 0.25, np.nan, whole)
+    full = GaussianWishart(mean=0.0, r=0.1, nu=26.0, psi=5.0)
+    assert [length(full, X) for X in (whole, gaps)] == [2_000, 619]  # a gap is as much work as a row
     found = HedgerowClusterer(chains=1, random_state=0).fit(np.arange(12.0).reshape(-1, 1))
     assert found.posterior_.run["until"]["max_draws"] == 2_000
     assert found.posterior_.run["draws"] <= 2_000

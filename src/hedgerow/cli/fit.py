@@ -14,6 +14,7 @@ from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import Notes, RunFolder, read_every
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError, need_extra
+from hedgerow.estimators.defaults import default_draws
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.resolution import levels
@@ -61,10 +62,12 @@ def add(commands: Any) -> None:
     coarse.add_argument("--levels", action="store_true", help="cluster from coarse to fine too, for a page with a slider (levels.html)")
     group = parser.add_argument_group("sampling")
     group.add_argument("--draws", type=int, metavar="N", help="kept draws of each chain (default: as many as it takes to agree)")
-    group.add_argument("--warmup", type=int, metavar="N", default=500, help="iterations before them at most (default: %(default)s)")
+    group.add_argument("--warmup", type=int, metavar="N", help="iterations before them at most (default: 500, fewer for large tables)")
     group.add_argument("--rhat", type=float, metavar="R", default=1.05, help="agreed is an R-hat of at most (default: %(default)s)")
     group.add_argument("--ess", type=float, metavar="N", default=400, help="and so many effective draws (default: %(default)s)")
-    group.add_argument("--max-draws", type=int, metavar="N", default=1000, help="but no more of each chain (default: %(default)s)")
+    group.add_argument(
+        "--max-draws", type=int, metavar="N", help="but no more of each chain (default: 2000 for small tables to 250 for large)"
+    )
     group.add_argument("--max-seconds", type=float, metavar="S", help="and no longer than that")
     group.add_argument("--chains", type=int, metavar="N", default=4, help="independent chains (default: %(default)s)")
     group.add_argument("--thin", type=int, metavar="N", default=1, help="keep every thin-th iteration (default: %(default)s)")
@@ -89,7 +92,8 @@ def run(options: argparse.Namespace) -> None:
         need_extra("pyarrow.parquet", "parquet")  # before the work rather than after it
     every = read_every(options.checkpoint_every)
     title = read_title(options.title, text_of(stem))
-    until = None if options.draws is not None else Agreement(options.rhat, options.ess, options.max_draws, options.max_seconds)
+    most = Agreement.max_draws if options.max_draws is None else options.max_draws
+    until = None if options.draws is not None else Agreement(options.rhat, options.ess, most, options.max_seconds)
     folder = RunFolder.make(options.out or f"{stem}-run")
     with folder.hold("fit"):
         folder.check_free(force=options.force)
@@ -100,6 +104,9 @@ def run(options: argparse.Namespace) -> None:
         model = choose_model(source, options.prior, options.likelihood)
         kernel = read_kernel(options.kernel)
         model, init = _at_resolution(model, source, kernel, options)
+        length = default_draws(model, source.X)
+        if until is not None and options.max_draws is None:
+            until = replace(until, max_draws=length)
         beside = columns_of(source) if options.with_columns else None
         reading = None if source.reading is None else source.reading.to_json()
         notes = Notes(
@@ -112,7 +119,8 @@ def run(options: argparse.Namespace) -> None:
                 kernel=kernel,
                 init=init,
                 times=source.times,
-                **{name: getattr(options, name) for name in ("draws", "warmup", "chains", "thin", "seed")},
+                warmup=min(500, length) if options.warmup is None else options.warmup,
+                **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed")},
                 until=until,
                 callbacks=[begun],
                 progress=False if options.quiet else None,

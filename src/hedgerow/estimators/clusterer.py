@@ -167,7 +167,8 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         model, seed = model_for(self, data), read_seed(self.random_state, owner)
         groups = repeat_times(times, rows, n, owner)
         model, init = self._at_resolution(model, data, groups, seed)
-        length = default_draws(data)
+        model = model.resolve(data)
+        length = default_draws(model, data)
         post = sample(
             model,
             data,

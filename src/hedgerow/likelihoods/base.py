@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from hedgerow import _core
 from hedgerow.data.views import LARGEST
@@ -246,6 +247,19 @@ class Likelihood(ABC):
         tuple or None
         """
         return None
+
+    def work(self, data: Any) -> float:
+        """What a sweep over these rows costs, in entries of columns that are apart.
+
+        Parameters
+        ----------
+        data : checked data
+
+        Returns
+        -------
+        float
+        """
+        return float(data.nnz if sparse.issparse(data) else data.size)
 
     def total(self, data: Any) -> float:
         """What must not exceed `largest_total` over all rows.

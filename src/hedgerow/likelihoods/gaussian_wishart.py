@@ -255,6 +255,10 @@ class GaussianWishart(Likelihood):
         _, _, nu, psi = self._values()
         return np.asarray(np.diag(psi) / (nu - len(psi) - 1))
 
+    def work(self, data: FloatArray) -> float:
+        """Its entries, and a whole row more for each that is missing: clusters are asked about the others without it."""
+        return float(data.size + data.shape[1] * np.isnan(data).sum())
+
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw (mu, Lambda) for each cluster from the base measure, then its rows."""
         mean, r, nu, psi = self._values()

@@ -141,6 +141,11 @@ class Prepared(Likelihood):
         """Where the likelihood has them so."""
         return self.likelihood.columns_apart
 
+    def work(self, data: FloatArray) -> float:
+        """That of measurements and codes."""
+        measured, codes = self._parts(data)
+        return self.likelihood.work(measured) + (0.0 if self.whether is None else self.whether.work(codes))
+
     def for_columns(self, columns: Sequence[int]) -> Prepared | None:
         """Those of the columns, with their preparations."""
         where = list(columns)

@@ -211,6 +211,10 @@ class Product(Likelihood):
         """As the groups were given."""
         return [columns for columns, _ in self.parts]
 
+    def work(self, data: FloatArray) -> float:
+        """The sum over the groups."""
+        return sum(part.work(data[:, places]) for places, part in self.groups())
+
     def for_columns(self, columns: Sequence[int]) -> Product | None:
         """The groups that these columns are in, each for its own."""
         parts: list[tuple[Any, Likelihood]] = []
