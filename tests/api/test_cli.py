@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
         writer.writerow(["height", "colour", "smoker", "visits"])
         for _ in range(60):
             k = rng.integers(2)
-            colour = rng.choice(["red", "green", "blue"])
+            colour = rng.choice(["red", "green"] if k else ["blue", "green"])
             writer.writerow([f"{160 + 15 * k + rng.normal():.2f}", colour, bool(k), rng.poisson(1 + 4 * k)])
         writer.writerow(["", "NA", "", ""])
     fit = ["fit", str(place / "flowers.csv"), "--id", "plant", "--drop", "species", "--out", str(place / "run"), *SHORT]
