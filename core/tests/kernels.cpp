@@ -51,6 +51,16 @@ TEST_CASE("a slice update ends wherever it begins") {
   for (const double x : {std::nan(""), kInf}) CHECK(!std::isfinite(slice_update(rng, x, 1.0, [](double v) { return -v * v; })));
 }
 
+// Uniform on two pieces, two to one: an interval that doubling from the other piece could not have found must not count.
+TEST_CASE("a slice update finds its way back") {
+  Rng rng(5);
+  constexpr int kDraws = 100000;
+  const auto pieces = [](double v) { return (v > 0.0 && v < 1.0) || (v > 2.0 && v < 2.5) ? 0.0 : -kInf; };
+  double x = 0.5, there = 0.0;
+  for (int i = 0; i < kDraws; ++i) there += (x = slice_update(rng, x, 1.0, pieces)) > 1.5;
+  CHECK(std::abs(there / kDraws - 1.0 / 3.0) < 0.03);  // five standard errors, seen in fifty parts of it; without the way back 0.50
+}
+
 // Random rows move between a few clusters: what is kept by rank-one updates against a fresh build.
 TEST_CASE("drift of log densities over a million moves") {
   Rng rng(2);

@@ -231,6 +231,14 @@ std::vector<std::int32_t> labels_of(const Stream& stream) {
   return out;
 }
 
+bool leaves_add_up(const Forest& forest) {
+  for (int c = Forest::kScratch; c < static_cast<int>(forest.inner().size()); ++c)
+    if (forest.size(c) > 0 && forest.splittable(c) &&
+        forest.leaf_count(c) != forest.leaf_count(forest.left(c)) + forest.leaf_count(forest.right(c)))
+      return false;
+  return true;
+}
+
 void streams_go_on(bool gaussian) {
   const int d = 2, size = 40;
   Fed one = fed(d, 6, size, gaussian, StreamOptions{});
@@ -246,6 +254,10 @@ void streams_go_on(bool gaussian) {
   }
   CHECK_MESSAGE(same, "a stream goes on where it was put down");
   CHECK(one.stream->forest().log_joint() == two.forest().log_joint());
+  CHECK_MESSAGE(leaves_add_up(one.stream->forest()), "rows that went elsewhere are no longer counted");
+  StreamState more = state;
+  ++more.group_sizes[0];
+  CHECK_THROWS_AS(Stream(likelihood_of(one.x, d, gaussian), sampled_prior(), StreamOptions{}, more), std::invalid_argument);
 }
 
 // One number of one array changed, an array cut or made longer: refused, or a stream that can be used.

@@ -357,6 +357,14 @@ def test_what_comes_out_can_be_pickled(model, X) -> None:
     assert_same(post, pickle.loads(pickle.dumps(post)))
 
 
+def test_mix_picks_by_its_weights(model, X) -> None:
+    """A part that did not run has no numbers to report."""
+    post = draw(model, X[:6], kernel=hr.mix(hr.Gibbs(), hr.SplitMerge(), weights=(0.1, 0.9)), chains=1, draws=4000)
+    ran = np.isfinite(post.sample_stats["Gibbs.moved"])
+    assert np.array_equal(ran, np.isnan(post.sample_stats["SplitMerge.moved"]))
+    assert ran.mean() == pytest.approx(0.1, abs=5 * np.sqrt(0.09 / 4000))  # five standard errors
+
+
 @pytest.mark.parametrize("prior", [hr.DP(1e9), hr.NGG(1.0, 0.99, 1.0), hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3))], ids=repr)
 def test_slice_needs_no_jumps_without_rows(prior) -> None:
     """Above the lowest slice there are millions of them when alpha is large or sigma comes near 1."""

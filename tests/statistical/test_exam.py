@@ -17,8 +17,8 @@ import pytest
 from scipy.special import logsumexp
 
 from hedgerow import priors
-from hedgerow.kernels import KERNELS, Gibbs, Kernel, SplitMerge, TreeGuided, cycle, mix
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial
+from hedgerow.kernels import KERNELS, Gibbs, Kernel, Slice, SplitMerge, TreeGuided, cycle, mix
+from hedgerow.likelihoods import Bernoulli, GaussianDiagonal, GaussianWishart, Likelihood, Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, Beta, Gamma, PitmanYor, Prior
 from hedgerow.testing import (
@@ -81,6 +81,34 @@ def table() -> Iterator[Any]:
 @pytest.mark.parametrize(("kernel", "case"), list(table()))
 def test_kernel(kernel: str, case: tuple[str, str, bool, bool]) -> None:
     sit(EXAMINEES[kernel], case)
+
+
+# What sweeps and other moves would cover up: each of these is far off when the named part of its kernel is wrong.
+ROWS = np.array([[0, 1], [0, 1], [1, 0], [1, 1], [0, 0], [1, 0]])
+FALSE_TREE = np.array([[0, 1, 0, 2], [6, 2, 1, 3], [3, 4, 2, 2], [8, 5, 3, 3], [7, 9, 4, 6]], float)
+BARE: dict[str, tuple[Kernel, Mixture, Any, int]] = {
+    "SplitMerge, the way back": (SplitMerge(scans=0, subset=1), Mixture(DP(0.8), LIKELIHOODS["GaussianWishart"][0]), PLANE, 300),
+    "Slice, rows that found no cluster": (Slice(), Mixture(DP(1.0), Bernoulli(50.0, 50.0)), ROWS, 5000),
+    "Slice, the spread of its atoms": (
+        Slice(),
+        Mixture(DP(1.0), GaussianWishart(mean=[1.5], r=5.0, nu=8.0, psi=4.0)),
+        np.array([[0.0], [0.5], [1.0], [2.0], [2.5], [4.0]]),
+        3000,
+    ),
+    # Clusters of three rows, two on one side of the tree and one on the other: pairs of seeds from either corner, four to one.
+    "TreeGuided, seeds from both corners": (
+        TreeGuided(guides=FALSE_TREE, sweep_rate=0.0, global_moves=2, single_moves=0),
+        Mixture(DP(0.3), Bernoulli(0.2, 0.2)),
+        np.array([[0], [0], [1], [1], [1], [0]]),
+        10_000,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BARE)
+def test_bare_moves(case: str) -> None:
+    kernel, model, X, iterations = BARE[case]
+    check_kernel(kernel, model, X, iterations=iterations).raise_if_failed()
 
 
 # The reference is slow: one row in seven of the table, every prior, likelihood and choice among them.

@@ -104,6 +104,25 @@ def test_xi_sampled(kernel: str) -> None:
     assert_agrees(frequencies(model, KERNELS[kernel], times, None), exact(base, q, times, None)[0])
 
 
+def test_explicit_bases_follow_their_clusters() -> None:
+    """Where bases hardly mix, a cluster that is taken to be of another basis hardly takes a row of its own group."""
+    times, q = TWO[0], np.array([[1.0, 0.02], [0.02, 1.0]])
+    base, xi = hr.NGG(0.9, 0.3, 0.5), np.array([0.8, 1.7])
+    model = hr.Mixture(hr.MixedNRM(base, q=q), FAMILY)
+    assert_agrees(frequencies(model, hr.Gibbs(collapse=False), times, xi), exact(base, q, times, xi)[0])
+
+
+@pytest.mark.parametrize("prior", [hr.NGG(0.9, 0.3, 0.5), hr.DP(hr.Gamma(1, 1))], ids=["NGG", "DP, law"])
+def test_smc_knows_the_log_joint_of_its_particles(prior: hr.Prior) -> None:
+    times, q = TWO
+    model = hr.Mixture(hr.MixedNRM(prior, q=q), FAMILY)
+    found = hr.smc(model, X, times=times, particles=12, seed=1)
+    for i, labels in enumerate(found.labels):
+        start = {"u": np.exp(found.log_u[i]), "alpha": found.alpha[i]}
+        chain = Chain(model, X, hr.Gibbs(), labels=labels, seed=0, start=start, times=times)
+        assert found.log_joint[i] == pytest.approx(chain.log_joint(), abs=1e-9)
+
+
 def test_a_wrong_mixing_matrix_is_noticed() -> None:
     times, q = TWO
     base, xi = hr.NGG(0.9, 0.3, 0.5), np.array([0.8, 1.7])

@@ -110,6 +110,18 @@ def test_draws(mixing: str, alpha: float | hr.Gamma, draws: int) -> None:
     assert score.max() < 4  # of some ten comparisons, with seeds that are fixed
 
 
+def test_heights_beyond_reach_are_let_go() -> None:
+    """log u is exponential of rate α here; above 1e8 it is held, and moves on from a draw of what it stands for."""
+    alpha, chains, share = 3e-8, 24, []
+    model = hr.Mixture(hr.MixedNRM(hr.DP(alpha), q=[[1.0]]), FAMILY)
+    for stream in range(chains):
+        chain = Chain(model, X, hr.Gibbs(), labels=np.zeros(4, int), seed=1, stream=stream, times=np.zeros(4, int))
+        chain.run(20)
+        share.append((chain.run(2000).log_u > 1e8).mean())
+    # five standard errors over the chains; from twice 1e8 instead of such a draw it is 0.07
+    assert np.mean(share) == pytest.approx(np.exp(-alpha * 1e8), abs=5 * np.std(share, ddof=1) / np.sqrt(chains))
+
+
 @pytest.mark.parametrize(("mixing", "alpha"), CASES)
 def test_evidence(mixing: str, alpha: float | hr.Gamma) -> None:
     prior = prior_of(mixing, alpha)

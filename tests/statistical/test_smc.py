@@ -74,6 +74,13 @@ def test_standard_error_covers():
         assert 0.5 < np.std(z) < 2.0
 
 
+def test_hyper_parameters_move_in_every_particle():
+    """Drawn once and then only copied they would run out: some hundred of these would be left."""
+    X = np.repeat([[0, 0], [1, 1]], 20, axis=0)
+    result = hr.smc(hr.Mixture(hr.DP(hr.Gamma(0.5, 0.05)), hr.Bernoulli(0.5, 0.5)), X, particles=100, runs=4, seed=1)
+    assert len(np.unique(result.alpha)) == 400
+
+
 def test_same_seed_same_answer():
     model = hr.Mixture(hr.DP(), GAUSSIAN)
     one, two = (hr.smc(model, PLANE, seed=5, runs=2) for _ in range(2))

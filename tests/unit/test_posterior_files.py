@@ -50,6 +50,15 @@ def test_a_file_brings_everything_back(post: Posterior, tmp_path: Path) -> None:
         assert plain["labels"].dtype == np.uint8
 
 
+@pytest.mark.parametrize(("clusters", "bits"), [(256, 8), (257, 16)])
+def test_labels_take_as_many_bytes_as_the_highest_needs(make: Any, tmp_path: Path, clusters: int, bits: int) -> None:
+    each = make(Mixture(DP(1.0), GaussianWishart()), np.arange(clusters)[:, None], np.arange(clusters)[None, None])
+    each.save(tmp_path / "run")
+    assert np.array_equal(load(tmp_path / "run").labels, each.labels)
+    with np.load(tmp_path / "run") as plain:
+        assert plain["labels"].dtype == f"u{bits // 8}"
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -246,6 +255,8 @@ MEMBERS: list[tuple[Any, str]] = [
     (lambda p: p.update({"log_u.npy": b"not an array at all"}), "broken header"),
     (lambda p: p.update({"log_u.npy": p["log_u.npy"][:-8]}), "not what it declares"),
     (lambda p: p.update({"labels.npy": npy(np.full((2, 30, 20), 250, np.uint8))}), "labels must be below the number of rows"),
+    (lambda p: p.update({"labels.npy": npy(np.full((2, 30, 20), 20, np.uint8))}), "labels must be below the number of rows"),
+    (lambda p: p.update({"sigma.npy": npy(np.ones((2, 30)))}), "sigma must be one value for each draw, in the range of the model"),
     (lambda p: p.update({"../../evil.npy": b"x"}), "arrays other than the header lists"),
     (lambda p: p.pop("header.json"), "a zip without header.json"),
     (lambda p: p.update({"header.json": b"{" * 100}), "not JSON"),

@@ -138,6 +138,13 @@ def test_pitman_yor_with_alpha_is_the_joint_with_its_law() -> None:
     assert np.log(np.exp(terms).sum() * (x[1] - x[0])) == pytest.approx(prior.log_partition([2, 1, 3], u=2.2), abs=1e-9)
 
 
+def test_pitman_yor_draws_alpha_from_its_law() -> None:
+    """Over partitions and u, alpha is Gamma(theta/sigma) with rate 1/sigma again: mean theta, variance theta sigma."""
+    prior, rng = PitmanYor(1.5, 0.4), np.random.default_rng(2)
+    alpha = np.array([prior.sample_joint(10, rng).values["alpha"] for _ in range(2000)])
+    assert alpha.mean() == pytest.approx(1.5, abs=4 * np.sqrt(1.5 * 0.4 / 2000))
+
+
 def test_expected_clusters_closed_forms() -> None:
     n, alpha = 400, 1.7
     assert DP(alpha).expected_clusters(n) == pytest.approx(sum(alpha / (alpha + i) for i in range(n)), rel=1e-12)

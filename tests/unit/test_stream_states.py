@@ -74,3 +74,12 @@ def test_a_stream_saved_when_it_is_no_longer_young(tmp_path: Path) -> None:
     assert (seen, swept, cursor) == (5740, 4096, 1644)  # had these been 0, nothing above would tell whether they are kept
     assert was["doubtful"].size > 100
     assert was["compared"].any()
+
+
+def test_a_young_stream_looks_at_all_its_rows_whenever_they_have_doubled() -> None:
+    stream = TreeStream(hr.Mixture(hr.DP(1.0), FAMILIES["GaussianDiagonal"][0]), seed=0)
+    swept = []
+    for row in NUMBERS:
+        stream.add(row[None])
+        swept.append(stream.__getstate__()["state"]["counters"][2])
+    assert swept == [0] * 63 + [64] * 64 + [128] * 53

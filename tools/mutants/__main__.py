@@ -25,7 +25,7 @@ from .mutant import Mutant, StaleError, read_mutants
 HOME = ROOT / "build" / "mutants"
 VERDICTS = HOME / "verdicts.json"
 GOLDEN = "tests/golden"  # every draw bit by bit: notices what changes draws, right or wrong, and is asked after the tests that know why
-REST = "-m 'not slow' -n 2 tests"
+REST = "-n 2 tests"
 ALL = read_mutants()
 
 
@@ -64,21 +64,18 @@ def judge_all(wanted: list[Mutant], verdicts: dict[str, dict[str, Any]], jobs: i
         if not built:
             sys.exit(f"the code as it is does not build:\n{out}")
         copies.put(copy)
+    sound = {tests: False for mutant in wanted for tests in (*mutant.tests, GOLDEN)}
+    for tests in sound:  # before anything is planted: a test that fails on the right code kills nothing
+        sound[tests], out = copy.passes(tests)
+        if not sound[tests]:
+            print(f"unsound   {tests} fails on the code as it is:\n{out[-1500:]}", flush=True)
     lock = threading.Lock()
-    sound: dict[str, bool] = {}
 
     def judge(mutant: Mutant) -> None:
         copy = copies.get()
         try:
-            with lock:
-                new = [tests for tests in mutant.tests if tests not in sound]
-            for tests in new:  # a test that fails on the right code kills nothing
-                passed, out = copy.passes(tests)
-                sound[tests] = passed
-                if not passed:
-                    print(f"unsound   {tests} fails on the code as it is:\n{out[-1500:]}", flush=True)
             begun = time.monotonic()
-            verdict = try_out(mutant, copy, [tests for tests in mutant.tests if sound[tests]], first)
+            verdict = try_out(mutant, copy, [tests for tests in (*mutant.tests, GOLDEN) if sound[tests]], first)
             verdict["seconds"] = round(time.monotonic() - begun)
         finally:
             copies.put(copy)
@@ -88,7 +85,7 @@ def judge_all(wanted: list[Mutant], verdicts: dict[str, dict[str, Any]], jobs: i
             print(f"{verdict['verdict']:9} {mutant.name}: {verdict['by']} ({verdict['seconds']} s)", flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(judge, wanted))
+        list(pool.map(judge, sorted(wanted, key=lambda m: m.compiled)))  # a copy is built anew only for the next error in the core
 
 
 def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[str, Any]:
@@ -101,16 +98,14 @@ def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[s
     try:
         if mutant.compiled and not copy.build()[0]:
             return verdict | {"verdict": "refused", "by": "the compiler"}
-        for chosen in [*tests, GOLDEN] if first else [*tests, GOLDEN, REST]:
+        for chosen in tests if first else [*tests, REST]:
             passed, out = copy.passes(chosen)
             if not passed:
-                failed = [line for line in out.splitlines() if line.startswith(("FAILED", "FAIL ", "ERROR"))]
+                failed = [line for line in out.splitlines() if line.startswith(("FAILED", "TEST CASE", "ERROR"))]
                 return verdict | {"verdict": "killed", "by": (failed or [chosen])[0][:160]}
         return verdict
     finally:
         (copy.root / mutant.file).write_text(right, encoding="utf-8")
-        if mutant.compiled:
-            copy.build()
 
 
 def report(verdicts: dict[str, dict[str, Any]]) -> int:
@@ -118,14 +113,19 @@ def report(verdicts: dict[str, dict[str, Any]]) -> int:
     judged = [(m, verdicts[m.key]) for m in ALL if m.key in verdicts]
     killed = [m for m, v in judged if v["verdict"] == "killed"]
     living = [m for m, v in judged if v["verdict"] == "lives"]
+    by_draws = [m for m, v in judged if v["verdict"] == "killed" and GOLDEN in v["by"]]
     others = [(m, v) for m, v in judged if v["verdict"] not in ("killed", "lives")]
     for m in living:
         print(f"lives     {m.name} ({m.file}): {m.lives or 'NO TEST NOTICES'}")
     for m, v in others:
         print(f"{v['verdict']:9} {m.name}: {v['by']}")
+    for m in by_draws:
+        print(f"draws     {m.name} ({m.file}): only the golden draws notice")
     share = len(killed) / max(1, len(killed) + len(living))
     print(
-        f"{len(killed)} of {len(killed) + len(living)} planted errors killed ({share:.0%}); {len(ALL) - len(judged)} without a verdict"
+        f"{len(killed)} of {len(killed) + len(living)} planted errors killed ({share:.1%}), "
+        f"{len(by_draws)} of them by the golden draws alone; "
+        f"{len(ALL) - len(judged)} without a verdict"
     )
     return int(any(not m.lives for m in living) or bool(others))
 
