@@ -114,6 +114,8 @@ class GaussianWishartStatistics final : public Statistics {
     touch(slot);
   }
 
+  void add_each(const int* slots, int n) override;
+
   bool remove(int slot, int row) override {
     const Record p = record(slot);
     const double n = p.n(), r = f_.r();
@@ -327,17 +329,23 @@ class GaussianWishartStatistics final : public Statistics {
     if (D > 0 || age_[slot] >= 0) return;
     const Record p = record(slot);
     if (p.n() <= 1.0) {
-      const double rho = f_.r() / (f_.r() + 1.0), grow = 1.0 + rho * square(p.mean());
-      std::fill_n(p.inverse(), t(), 0.0);
-      for (int i = 0; i < d(); ++i) p.inverse()[packed::size(i) + i] = 1.0;
-      packed::rank_one<D>(p.inverse(), d(), p.mean(), -rho / grow);
-      p.logdet() = std::log(grow);
+      invert_one(slot);
     } else {
       const double logdet = factored(slot);
       if (age_[slot] == kScatterOnly) p.logdet() = logdet;
       simd().invert_square(work(), d(), work() + static_cast<std::size_t>(padded(d())) * d(), p.inverse());
     }
     age_[slot] = 0;
+  }
+
+  // P and log|Ψ_n| of a slot with one row or none.
+  void invert_one(int slot) {
+    const Record p = record(slot);
+    const double rho = f_.r() / (f_.r() + 1.0), grow = 1.0 + rho * square(p.mean());
+    std::fill_n(p.inverse(), t(), 0.0);
+    for (int i = 0; i < d(); ++i) p.inverse()[packed::size(i) + i] = 1.0;
+    packed::rank_one<D>(p.inverse(), d(), p.mean(), -rho / grow);
+    p.logdet() = std::log(grow);
   }
 
   double leave_one_out_from_scatter(int slot, int row);
@@ -359,26 +367,6 @@ class GaussianWishartStatistics final : public Statistics {
   std::vector<unsigned char> stale_;  // 1: predictive panel, 2: merge panel
   std::vector<int> stale_predictive_, stale_merge_;
 };
-
-template <int D>
-double GaussianWishartStatistics<D>::leave_one_out_from_scatter(int slot, int row) {
-  const Record p = record(slot);
-  const double n = p.n();
-  const double* x = f_.row(row);
-  std::vector<double> z(d()), mean(d()), scatter(p.scatter(), p.scatter() + t()), psi(t());
-  for (int i = 0; i < d(); ++i) z[i] = x[i] - p.mean()[i];
-  packed::rank_one<D>(scatter.data(), d(), z.data(), -n / (n - 1.0));
-  for (int i = 0; i < d(); ++i) mean[i] = p.mean()[i] - z[i] / (n - 1.0);
-  for (int i = 0; i < d(); ++i) {
-    double& diagonal = scatter[packed::size(i) + i];
-    diagonal = std::max(diagonal, 0.0);
-  }
-  posterior_scale(n - 1.0, mean.data(), scatter.data(), psi.data());
-  double logdet = packed::cholesky(psi.data(), d());
-  if (std::isnan(logdet)) logdet = 0.0;  // Ψ_n ⪰ I always, so this is the exact lower limit
-  const int m = static_cast<int>(n);
-  return log_marginal(slot) - (f_.marginal_constant(m - 1) - 0.5 * (f_.freedom(n) - f_.power()) * logdet);
-}
 
 template <int D>
 void GaussianWishartStatistics<D>::load_predictive(int slot) {
@@ -409,5 +397,6 @@ void GaussianWishartStatistics<D>::load_merge(int slot) {
 }  // namespace hedgerow
 
 #include "gaussian_wishart_atoms.hpp"
+#include "gaussian_wishart_filling.hpp"
 #include "gaussian_wishart_gaps.hpp"
 #include "gaussian_wishart_unions.hpp"

@@ -11,8 +11,8 @@
 
 namespace hedgerow {
 namespace {
-constexpr double kAgain[] = {0.0, 0.1, 0.5};  // shares of the warm-up at which guides are grown
-constexpr int kTimes = 3;
+constexpr double kAgain[] = {0.0, 0.5};  // shares of the warm-up at which guides are grown
+constexpr int kTimes = 2, kOnce = 3;     // now, and in files of earlier versions
 }  // namespace
 
 // Hyper-parameters that have not been drawn yet may keep thousands of rows alone, and joining those takes forever: the first
@@ -60,10 +60,9 @@ void GuideGrowth::grow(State& state, int count, bool offer) {
 
 // One guide is enough to climb with; all of them are grown once the hyper-parameters, if any are drawn, have had time.
 void GuideGrowth::follow(State& state, double progress) {
-  if (wanted_ == 0 || growths_ == kTimes || progress < kAgain[growths_]) return;
+  if (wanted_ == 0 || growths_ >= kTimes || progress < kAgain[growths_]) return;
   ++growths_;
-  if (state.measure.has_laws()) guides_.clear();
-  const int now = growths_ == 1 || (growths_ < kTimes && !state.measure.has_laws()) ? 1 : wanted_;
+  const int now = growths_ == 1 ? 1 : wanted_;
   grow(state, now - static_cast<int>(guides_.size()), true);
 }
 
@@ -88,7 +87,7 @@ void GuideGrowth::load(State& state, CarriedReader& in, bool ended) {
   growths_ = in.whole();
   const int count = in.whole();
   const bool none = count == 0 && (growths_ > 0 || (ended && n > 1));
-  if (growths_ < 0 || growths_ > kTimes || count < 0 || count > wanted_ || none)
+  if (growths_ < 0 || growths_ > kOnce || count < 0 || count > wanted_ || none)
     throw std::invalid_argument("a kernel's memory has guides it cannot have grown");
   guides_.clear();
   for (int g = 0; g < count; ++g) {

@@ -9,7 +9,7 @@ namespace hedgerow {
 
 namespace {
 
-constexpr std::int64_t kTable = 1 << 14;  // cells of a contingency table that is counted directly
+constexpr std::int64_t kTable = 1 << 14;  // cells, at most, of a contingency table that is counted directly
 
 }  // namespace
 
@@ -32,7 +32,8 @@ void JointSums::run(const std::int32_t* partition, int first_draw, int last_draw
   bool sorted = false;
   for (int d = first_draw; d < last_draw; ++d) {
     const std::int32_t* draw = draws_ + static_cast<std::size_t>(d) * n_points_;
-    if (static_cast<std::int64_t>(left) * clusters_[d] <= kTable) {
+    const std::int64_t cells = static_cast<std::int64_t>(left) * clusters_[d];
+    if (cells <= kTable && cells <= 2 * static_cast<std::int64_t>(n_points_)) {
       out[d - first_draw] = by_table(partition, left, draw, clusters_[d]);
       continue;
     }

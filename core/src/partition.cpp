@@ -27,16 +27,21 @@ void Partition::rebuild() {
   if (!plain_) log_q_.assign(static_cast<std::size_t>(k_) * R_, 0.0);
   statistics_->reset(k_ + 8);
   for (int row = 0; row < rows(); ++row)
-    if (label_[row] >= 0) place(row, label_[row]);
+    if (label_[row] >= 0) seat(row, label_[row]);
+  statistics_->add_each(label_.data(), rows());
 }
 
 void Partition::place(int row, int c) {
+  seat(row, c);
+  statistics_->add(c, row);
+}
+
+void Partition::seat(int row, int c) {
   label_[row] = c;
   position_[row] = static_cast<int>(members_[c].size());
   members_[c].push_back(row);
   ++sizes_[c];
   if (!plain_) add_q(c, row, 1.0);
-  statistics_->add(c, row);
 }
 
 void Partition::leave(int c, int row) {

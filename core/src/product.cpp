@@ -48,6 +48,9 @@ class ProductStatistics final : public Statistics {
   void add(int slot, int row) override {
     for (const auto& part : parts_) part->add(slot, row);
   }
+  void add_each(const int* slots, int n) override {
+    for (const auto& part : parts_) part->add_each(slots, n);
+  }
   bool remove(int slot, int row) override {
     bool precise = true;
     for (const auto& part : parts_) precise = part->remove(slot, row) && precise;

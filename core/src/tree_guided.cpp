@@ -11,6 +11,7 @@ namespace {
 constexpr int kMoves = 20, kClimbing = 100;  // at most, of draws and of the warm-up
 constexpr double kRenewal = 10.0;            // moves for each cluster of one row that is to be renewed
 constexpr double kSingles = 0.1;             // of the rows visited, at most so many such moves
+constexpr double kSettled = 0.65;            // share of the warm-up from which what rows do is what they will do
 }  // namespace
 
 TreeGuided::TreeGuided(Guides given, int grown, int global_moves, int single_moves, double sweep_rate)
@@ -22,7 +23,10 @@ std::unique_ptr<Kernel> TreeGuided::annealed(Guides given, int grown, int global
   return kernel;
 }
 
-void TreeGuided::adapt(State& state, double progress) { growth_.follow(state, progress); }
+void TreeGuided::adapt(State& state, double progress) {
+  growth_.follow(state, progress);
+  settled_ = progress >= kSettled;
+}
 
 // So many global moves that they cost this share of a sweep over `visited` rows, in evaluations (one of a block against two
 // halves costs about ten of a row against all clusters at once).
@@ -40,7 +44,7 @@ void TreeGuided::end_warm_up(State& state) {
   sweeps_.fix_lists(n);
   singles_.set_weights(sweeps_.seen(), n);
   const double visited = sweeps_.visited();
-  moves_each_ = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, visited, 0.15, std::clamp(3000.0 / n, 2.0, 10.0), kMoves);
+  moves_each_ = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, visited, 0.3, std::clamp(3000.0 / n, 2.0, 10.0), kMoves);
   singles_each_ =
       single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), kSingles * visited));
   drawing_ = true;
@@ -53,7 +57,7 @@ void TreeGuided::step(State& state) {
   sweeps_.gibbs().rest();
   singles_.step(state, sweeps_.gibbs(), drawing_ && n > 1 ? singles_each_ : 0);
   if (sweep_rate_ < 1.0 && state.rng.uniform() >= sweep_rate_) return;
-  drawing_ ? sweeps_.turn(state) : sweeps_.watch(state);
+  drawing_ ? sweeps_.turn(state) : sweeps_.all(state, settled_);
 }
 
 void TreeGuided::save(Carried& out) const {

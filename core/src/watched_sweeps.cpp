@@ -7,11 +7,12 @@
 
 namespace hedgerow {
 namespace {
-constexpr double kDoubt = 0.95;  // of all expected moves of a sweep fall to the doubtful rows
-constexpr int kTurns = 4;        // steady rows are visited in one sweep of so many
+constexpr double kDoubt = 0.99;  // of all expected moves of a sweep fall to the doubtful rows
+constexpr int kTurns = 8;        // steady rows are visited in one sweep of so many
 }  // namespace
 
-void WatchedSweeps::watch(State& state) {
+void WatchedSweeps::all(State& state, bool watched) {
+  if (!watched) return gibbs_.step(state);
   const int n = state.partition.rows();
   if (static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
   gibbs_.watch(&watch_);

@@ -143,11 +143,22 @@ def test_a_course_stops_warming_up_when_nothing_more_is_found():
     wanted = hr.Agreement(max_draws=1000)
     first = Course.begin(wanted, 500)
     apart = np.stack([np.zeros(50), np.full(50, 100.0)]) + np.random.default_rng(0).normal(size=(2, 50))
-    verdict = judge(apart, np.ones((2, 50)))
-    second = first.follow(wanted, apart, verdict)
+    second = first.follow(wanted, apart, np.ones((2, 50)))
     assert second is not None
-    assert (second.before, second.warmup, second.draws) == (25, 100, 50)
-    third = second.follow(wanted, apart, verdict)
+    assert (second.before, second.warmup, second.draws) == (40, 120, 50)
+    third = second.follow(wanted, apart, np.ones((2, 50)))
     assert third is not None
-    assert (third.before, third.draws, third.settled) == (25, 100, True)
+    assert (third.before, third.draws, third.settled) == (40, 100, True)
     assert Course.read(third.stored()) == third
+
+
+def test_chains_that_were_on_their_way_go_on_without_another_warm_up():
+    wanted = hr.Agreement(max_draws=1000)
+    late = np.random.default_rng(0).normal(size=(2, 50))
+    late[1, :15] -= 100.0
+    second = Course.begin(wanted, 500).follow(wanted, late, np.ones((2, 50)))
+    assert second is not None
+    assert (second.before, second.warmup, second.draws, second.settled) == (90, 0, 50, False)
+    third = second.follow(wanted, late, np.ones((2, 50)))  # on their way for longer than that: a warm-up as long as all before
+    assert third is not None
+    assert (third.before, third.warmup) == (90, 90)

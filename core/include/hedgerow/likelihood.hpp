@@ -37,6 +37,11 @@ class Statistics {
   // Copies a slot of another Statistics of the same family and hyper-parameters, whatever its layout, its rows and its power.
   virtual void load(int slot, Statistics& other, int from) = 0;
   virtual void add(int slot, int row) = 0;
+  // After a reset: row i into slot slots[i], unless that is negative, for all n rows at once.
+  virtual void add_each(const int* slots, int n) {
+    for (int row = 0; row < n; ++row)
+      if (slots[row] >= 0) add(slots[row], row);
+  }
   // False asks the owner to rebuild the slot from its rows: rounding would have mattered.
   [[nodiscard]] virtual bool remove(int slot, int row) = 0;
   virtual void merge(int slot, int other) = 0;  // slot becomes the union of the two disjoint sets

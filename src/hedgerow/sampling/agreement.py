@@ -1,8 +1,9 @@
 """Agreement: how long to sample, said as what is wanted rather than as a number of draws.
 
-A run of open length goes in rounds. It begins with a short warm-up and a few draws of every chain. Chains far apart then warm up
-again, longer, from where they are, and what they drew is thrown away; once they are near each other, or a longer warm-up finds nothing
-more, draws are kept and rounds go on until the chains agree or the budget is spent. What comes next depends on draws alone, never on
+A run of open length goes in rounds. It begins with a short warm-up and a few draws of every chain. What chains far apart drew is thrown
+away. If they were near each other in the second half of it, they were only on their way, and go on drawing; else they warm up again,
+longer, from where they are. Once they are near each other, or a longer warm-up finds nothing more, draws are kept and rounds go on
+until the chains agree or the budget is spent. What comes next depends on draws alone, never on
 the clock (but for `max_seconds`), on threads or on where a run was stopped and resumed.
 """
 
@@ -20,9 +21,11 @@ from hedgerow.errors import require
 from hedgerow.priors.laws import real_number
 from hedgerow.summaries import ess_bulk, rhat
 
+FloatArray = npt.NDArray[np.float64]
+
 __all__ = ["ENDLESS", "Agreement", "Course", "Verdict", "judge", "verdict_words"]
 
-FIRST_WARMUP, TIMES = 25, 4  # iterations of the first warm-up, and by how much each further one is longer
+FIRST_WARMUP, TIMES = 40, 3  # iterations of the first warm-up, and by how much each further one is longer
 FIRST_DRAWS = 50
 FAR_APART = 1.2  # R-hat of the first draws from which another warm-up is worth a trial
 MOST_DRAWS = 2**31 - 1
@@ -99,8 +102,8 @@ def judge(log_joint: npt.ArrayLike, n_clusters: npt.ArrayLike) -> Verdict:
 class Course:
     """Where a run of open length stands: the warm-up that its chains have had, and the draws asked of each in this round.
 
-    `before` are the iterations of warm-ups whose draws were thrown away, `most` those of all warm-ups together; `height` and `apart`
-    are the mean log joint and the R-hat after the warm-up before. `settled`: no other warm-up will follow.
+    `before` are the iterations of earlier warm-ups and of draws that were thrown away, `most` those of all of them together; `height` and
+    `apart` are the mean log joint and the R-hat after the warm-up before. `settled`: no other warm-up will follow.
     """
 
     most: int
@@ -116,17 +119,21 @@ class Course:
         """The first round."""
         return cls(most, min(FIRST_WARMUP, most), min(FIRST_DRAWS, until.max_draws))
 
-    def follow(self, until: Agreement, log_joint: npt.NDArray[np.float64], verdict: Verdict) -> Course | None:
-        """The next round, or None when there is nothing left to do. It is another warm-up if `before` differs."""
+    def follow(self, until: Agreement, log_joint: FloatArray, n_clusters: FloatArray) -> Course | None:
+        """The next round after these draws, or None when there is nothing left to do. Nothing drawn counts if `before` differs."""
+        verdict = judge(log_joint, n_clusters)
         if verdict.meets(until):
             return None
         left = self.most - self.before - self.warmup
         if not self.settled and verdict.rhat > FAR_APART and left > 0:
+            late = slice(log_joint.shape[1] // 2, None)
+            if 0 < self.warmup and self.draws < left and judge(log_joint[:, late], n_clusters[:, late]).rhat <= FAR_APART:
+                return replace(self, before=self.before + self.warmup + self.draws, warmup=0)
             height, spread = float(log_joint.mean()), float(np.sqrt(log_joint.var(axis=1).mean()))
             rose = self.height is None or height > self.height + spread
             nearer = self.apart is None or verdict.rhat < 0.9 * self.apart
             if rose or nearer:
-                longer = replace(self, warmup=min(TIMES * self.warmup, left), draws=min(FIRST_DRAWS, until.max_draws))
+                longer = replace(self, warmup=min(max(TIMES * self.warmup, self.before), left), draws=min(FIRST_DRAWS, until.max_draws))
                 return replace(longer, before=self.before + self.warmup, height=height, apart=min(verdict.rhat, 1e9))
         if self.draws >= until.max_draws:
             return None

@@ -265,17 +265,18 @@ class _Run:
                 continue
             if self.stop.asked or self.out_of_time:
                 return
-            traces = self.recorder.traces()
-            course = course.follow(until, traces["log_joint"], judge(**traces))
+            course = course.follow(until, **self.recorder.traces())
             if course is None:
                 return
             self.turn(course)
 
     def turn(self, course: Course) -> None:
-        """Enter another round; after another warm-up nothing that was drawn before it counts."""
+        """Enter another round; where nothing drawn so far counts, chains set out from where they are, with a warm-up or without."""
         assert self.plan.course is not None
         again = course.before != self.plan.course.before
-        if again:
+        if again and course.warmup == 0:
+            self.begins = [replace(begin, done=0) for begin in self.begins]
+        elif again:
             self.begins = [Begin(0, None if begin.state is None else fresh(begin.state)) for begin in self.begins]
         self.plan = self.plan.at(course)
         self.recorder.turn(course, self.begins if again else None)

@@ -183,8 +183,10 @@ def distance(a: npt.ArrayLike, b: npt.ArrayLike, loss: Loss) -> Array:
     return out.reshape(shape)[()]
 
 
-def expected_losses(draws: Labels, copies: Copies, weights: Array, loss: Loss, weight: float = 1.0) -> Array:
-    """Expected loss of every draw taken as the estimate: its weighted mean distance from all draws, (D,).
+def expected_losses(
+    draws: Labels, copies: Copies, weights: Array, loss: Loss, weight: float = 1.0, some: npt.NDArray[np.intp] | None = None
+) -> Array:
+    """Expected loss of every draw taken as the estimate, or of some: its weighted mean distance from all draws.
 
     `draws` (D, n) canonical, `copies` (n,) rows behind every point, `weights` (D,) summing to one. Each pair is measured once.
     """
@@ -192,6 +194,8 @@ def expected_losses(draws: Labels, copies: Copies, weights: Array, loss: Loss, w
     f = count_function(loss, n)
     own = marginal_sums(draws, copies, f)
     sums = _core.JointSums(draws, copies, f)
+    if some is not None:
+        return np.array([weights @ combine(loss, n, own[i], own, sums.run(draws[i]), weight) for i in some])
     expected = np.zeros(len(draws))
     for i in range(len(draws) - 1):
         rest = slice(i + 1, None)

@@ -2,7 +2,8 @@
 
 The expected loss of a partition is its mean distance (`distances`) from the draws. The search is greedy with restarts, from
 the best draws and from random sequential allocations (SALSO: Dahl, Johnson, Müller 2022; `PartitionSearch` in the core); the
-best draw itself always competes, so the estimate is never worse than it.
+best draw itself always competes, so the estimate is never worse than it. Where all pairs of draws would take long, the best draws are
+those of a part of them, taken at even distances.
 
 That partition can have more clusters than any draw, with doubtful rows alone, or fewer than nearly all. A number that no draw has
 surprises, so by default the search is held to the numbers of clusters that 95% of the draws have: where its answer lies outside, it
@@ -43,6 +44,8 @@ __all__ = ["PointEstimate", "point_estimate"]
 
 _SWEEPS = 100  # at most, of one descent
 _REBUILT = 10  # clusters that a descent dissolves and rebuilds
+_COMPARED = 30_000_000  # points looked at to find the best draws, but for the least number of draws that are tried
+_LEAST_TRIED = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +207,11 @@ class _Search:
         seed: int,
     ) -> None:
         self.draws, self.runs, self.seed = draws, runs, seed
-        self.expected = expected_losses(draws, copies, weights, loss, weight)
-        self.ranked = np.argsort(self.expected, kind="stable")
+        tried = max(_COMPARED // draws.size, _LEAST_TRIED)
+        some = None if 2 * tried >= len(draws) else evenly(len(draws), tried)
+        self.expected = np.full(len(draws), np.inf)
+        self.expected[slice(None) if some is None else some] = expected_losses(draws, copies, weights, loss, weight, some)
+        self.ranked = np.argsort(self.expected, kind="stable")[: len(draws) if some is None else len(some)]
         f = count_function(loss, int(copies.sum()))
         self.start = _core.PartitionSearch(draws, copies, weights, f, LOSSES[loss].adjusted, 2.0 - weight)
         self.measure: Callable[[Labels], float] = lambda found: expected_loss(found, draws, copies, weights, loss, weight)
@@ -261,4 +267,9 @@ def thin_evenly(draws: Labels, at_most: int | None) -> Labels:
     total = draws.shape[0]
     if at_most is None or total <= at_most:
         return draws
-    return draws[np.linspace(0, total - 1, at_most).round().astype(np.intp)]
+    return draws[evenly(total, at_most)]
+
+
+def evenly(total: int, count: int) -> npt.NDArray[np.intp]:
+    """So many of 0, ..., total - 1, at even distances."""
+    return np.linspace(0, total - 1, count).round().astype(np.intp)

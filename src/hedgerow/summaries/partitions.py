@@ -8,6 +8,7 @@ these are 0, 1, ..., so that what is said of cluster 2 is said of the rows label
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -137,10 +138,11 @@ def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
 
     Peaked posteriors visit the same partition again and again; weighing it once is cheaper and exact.
     """
-    packed = np.ascontiguousarray(draws).view(np.dtype((np.void, draws.shape[1] * draws.itemsize))).ravel()
-    _, first, counts = np.unique(packed, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return np.ascontiguousarray(draws[first[order]]), counts[order] / draws.shape[0]
+    seen: dict[bytes, list[int]] = {}
+    for at, draw in enumerate(np.ascontiguousarray(draws)):
+        seen.setdefault(blake2b(draw, digest_size=32).digest(), []).append(at)
+    first, counts = [at[0] for at in seen.values()], np.array([len(at) for at in seen.values()])
+    return np.ascontiguousarray(draws[first]), counts / draws.shape[0]
 
 
 def merge_points(draws: Labels) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.intp]]:

@@ -36,6 +36,7 @@ class TreeGuided final : public Kernel {
   int global_moves_, single_moves_;
   double sweep_rate_;
   bool drawing_ = false;                   // the warm-up is over
+  bool settled_ = false;                   // it is in its last part
   int moves_each_ = 0, singles_each_ = 0;  // moves an iteration from then on
 };
 
