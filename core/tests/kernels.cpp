@@ -91,6 +91,31 @@ TEST_CASE("drift of log densities over a million moves") {
   CHECK(!rebuilt);
 }
 
+// All rows at once, some of them outside and some alone, against one after the other.
+TEST_CASE("slots filled at once are those filled row by row") {
+  for (int d : {1, 2, 6, 8, 9, 45}) {
+    Rng rng(d);
+    const int n = 90, k = 9;
+    GaussianWishart likelihood = gaussian(rng, n, d);
+    std::vector<int> slot(n);
+    for (int i = 0; i < n; ++i) slot[i] = i == 0 ? 7 : i % 5 - 1;
+    auto together = likelihood.statistics(Layout::clusters), apart = likelihood.statistics(Layout::clusters);
+    for (auto* statistics : {together.get(), apart.get()}) statistics->reset(k);
+    together->add_each(slot.data(), n);
+    for (int i = 0; i < n; ++i)
+      if (slot[i] >= 0) apart->add(slot[i], i);
+    double worst = 0.0;
+    for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(together->log_marginal(c) - apart->log_marginal(c)));
+    for (int i = 0; i < n; ++i) {
+      double a[16], b[16];
+      together->log_predictive_front(i, k, a);
+      apart->log_predictive_front(i, k, b);
+      for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(a[c] - b[c]));
+    }
+    CHECK_MESSAGE(worst < 1e-9, "columns: ", d, " worst: ", worst);
+  }
+}
+
 // The log joints of a short run of every kernel.
 static double exercise(const Likelihood& likelihood, const Prior& prior) {
   const int n = likelihood.rows();

@@ -117,3 +117,15 @@ def test_a_warm_up_that_ends_while_hot_goes_back():
 def test_anneal_is_a_yes_or_no():
     with pytest.raises(hr.ParameterError, match=r"anneal must be True or False\. Got 3"):
         hr.TreeGuided(anneal=3)
+
+
+def test_what_rows_do_while_hot_is_not_what_they_are_taken_to_do():
+    """Sweeps of draws visit the rows that the end of the warm-up saw moving: few, where clusters lie apart."""
+    centres = 12.0 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    X = np.repeat(centres, 100, axis=0) + np.random.default_rng(0).normal(size=(400, 2))
+    chain = Chain(hr.Mixture(hr.DP(1.0), hr.GaussianWishart()), X, hr.TreeGuided(), seed=0)
+    chain.warm_up(40, 0, 40)
+    chain.end_warm_up()
+    moving = chain.state()["kernel_real"][len(X) : 2 * len(X)]
+    seen = chain.run(200).stats["moved"].mean()
+    assert moving.sum() < seen + 10.0  # one sweep of the heated part moves a hundred rows and more

@@ -53,7 +53,7 @@ class Partition {
 
  private:
   void place(int row, int c);
-  void seat(int row, int c);  // the same but for the statistics
+  void seat(int row, int c);   // the same but for the statistics
   void leave(int c, int row);  // the lists of rows and sizes; statistics are the caller's
   void unplace(int row);
   void open(int c);

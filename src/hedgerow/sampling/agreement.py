@@ -102,7 +102,7 @@ def judge(log_joint: npt.ArrayLike, n_clusters: npt.ArrayLike) -> Verdict:
 class Course:
     """Where a run of open length stands: the warm-up that its chains have had, and the draws asked of each in this round.
 
-    `before` are the iterations of earlier warm-ups and of draws that were thrown away, `most` those of all of them together; `height` and
+    `before` are the iterations of earlier warm-ups and of draws that were thrown away, `most` those of all together; `height` and
     `apart` are the mean log joint and the R-hat after the warm-up before. `settled`: no other warm-up will follow.
     """
 
@@ -127,7 +127,7 @@ class Course:
         left = self.most - self.before - self.warmup
         if not self.settled and verdict.rhat > FAR_APART and left > 0:
             late = slice(log_joint.shape[1] // 2, None)
-            if 0 < self.warmup and self.draws < left and judge(log_joint[:, late], n_clusters[:, late]).rhat <= FAR_APART:
+            if self.warmup > 0 and self.draws < left and judge(log_joint[:, late], n_clusters[:, late]).rhat <= FAR_APART:
                 return replace(self, before=self.before + self.warmup + self.draws, warmup=0)
             height, spread = float(log_joint.mean()), float(np.sqrt(log_joint.var(axis=1).mean()))
             rose = self.height is None or height > self.height + spread

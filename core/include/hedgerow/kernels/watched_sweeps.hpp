@@ -10,9 +10,9 @@ namespace hedgerow {
 class WatchedSweeps {
  public:
   void all(State& state, bool watched);  // a sweep over all rows, perhaps to learn from
-  void fix_lists(int rows);  // without a warm-up every row is as doubtful as any other
-  void turn(State& state);   // a sweep over the rows that are due
-  double visited() const;    // rows in a sweep, on average
+  void fix_lists(int rows);              // without a warm-up every row is as doubtful as any other
+  void turn(State& state);               // a sweep over the rows that are due
+  double visited() const;                // rows in a sweep, on average
 
   Gibbs& gibbs() { return gibbs_; }
   const Gibbs& gibbs() const { return gibbs_; }
