@@ -36,6 +36,7 @@ from hedgerow.likelihoods import (
     Poisson,
     Preparation,
     Prepared,
+    Principal,
     Product,
     likelihood_for,
 )
@@ -82,6 +83,7 @@ __all__ = [
     "Posterior",
     "Preparation",
     "Prepared",
+    "Principal",
     "Prior",
     "Product",
     "Proposal",

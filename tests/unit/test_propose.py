@@ -21,10 +21,10 @@ def test_what_a_proposal_holds() -> None:
     assert not proposal.likelihood.is_resolved
     assert hr.sample(proposal.mixture, proposal.X, **{**QUICK, "draws": 2}).n == 150
     scores = proposal.scores
-    assert scores["candidate"].tolist() == ["full covariances", "columns apart"]
-    assert scores["chosen"].tolist() == ["yes", ""]
+    assert scores["candidate"].tolist() == ["full covariances", "columns apart", "leading directions"]
+    assert scores["chosen"].tolist() == ["yes", "", ""]
     assert scores["log density"][0] > scores["log density"][1]
-    assert proposal.to_pandas().shape == (2, 4)
+    assert proposal.to_pandas().shape == (3, 4)
     text = str(proposal)
     assert "full covariances" in text
     assert "in steps of 0.1" in text

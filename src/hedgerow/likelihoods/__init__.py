@@ -12,6 +12,7 @@ from hedgerow.likelihoods.multinomial import Multinomial
 from hedgerow.likelihoods.poisson import Poisson
 from hedgerow.likelihoods.preparation import Preparation
 from hedgerow.likelihoods.prepared import Prepared
+from hedgerow.likelihoods.principal import Principal
 from hedgerow.likelihoods.product import Product
 from hedgerow.likelihoods.proposal import Proposal, Reason, likelihood_for
 
@@ -24,6 +25,7 @@ LIKELIHOODS: tuple[type[Likelihood], ...] = (
     Poisson,
     Product,
     Prepared,
+    Principal,
     Custom,
 )
 """Every likelihood there is: the command line's words, files, the exam and the property tests are derived from this."""
@@ -43,6 +45,7 @@ __all__ = [
     "Poisson",
     "Preparation",
     "Prepared",
+    "Principal",
     "Product",
     "Proposal",
     "Reason",

@@ -45,8 +45,8 @@ class Likelihood(ABC):
     >>> theta = normal.sample_posterior(X[:50], rng)
     >>> normal.log_density(theta, X[:2]).shape, type(normal.bind(X)).__name__
     ((2,), 'Likelihood')
-    >>> normal.for_columns([0]).n_columns, normal.expected_variances().shape, normal.total(X) >= 0
-    (1, (4,), True)
+    >>> normal.for_columns([0]).n_columns, normal.expected_variances().shape, normal.total(X) >= 0, normal.work(X)
+    (1, (4,), True, 600.0)
     >>> normal.groups()[0][0], len(normal.factors()), normal.factor_columns(None), normal.used_columns()
     ([0, 1, 2, 3], 1, [range(0, 4)], None)
     >>> normal.check_new(X[:2]).shape, normal.shown_column(X, 0, "length")[1]

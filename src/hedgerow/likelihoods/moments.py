@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Spread", "column_means", "column_variances", "spread"]
+__all__ = ["Spread", "column_deviations", "column_means", "column_variances", "spread"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -55,14 +55,26 @@ def column_means(X: FloatArray) -> FloatArray:
 
 def column_variances(X: FloatArray) -> FloatArray:
     """Sample variance (n - 1) of the observed entries of each column; 1 where they do not vary."""
+    largest, share = _deviations(X)
+    return np.asarray(largest**2 * share)
+
+
+def column_deviations(X: FloatArray) -> FloatArray:
+    """Their roots, also where the variance itself would leave the floats."""
+    largest, share = _deviations(X)
+    return np.asarray(largest * np.sqrt(share))
+
+
+def _deviations(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The largest distance from the mean in each column, and the variance as a share of its square; 1 and 1 where nothing varies."""
     seen = ~np.isnan(X)
     _, constant = _constant_columns(X, seen)
     deviation = np.where(seen, X - column_means(X), 0.0)
     largest = np.where(constant, 1.0, np.abs(deviation).max(axis=0))
     count = np.maximum(seen.sum(axis=0) - 1, 1)
-    variance: FloatArray = largest**2 * (((deviation / largest) ** 2).sum(axis=0) / count)
-    variance[constant] = 1.0
-    return variance
+    share: FloatArray = ((deviation / largest) ** 2).sum(axis=0) / count
+    share[constant] = 1.0
+    return largest, share
 
 
 def spread(X: FloatArray) -> Spread:

@@ -29,6 +29,7 @@ from hedgerow.likelihoods.poisson import Poisson
 from hedgerow.likelihoods.preparation import Preparation
 from hedgerow.likelihoods.prepared import Prepared
 from hedgerow.likelihoods.preparing import follows_from_others, preparation_of, told
+from hedgerow.likelihoods.principal import Principal, directions_in_common
 from hedgerow.likelihoods.product import Product
 
 __all__ = ["Proposal", "Reason", "likelihood_for"]
@@ -42,6 +43,7 @@ CHOICES = {"category": "Categorical", "boolean": "Bernoulli", "count": "Poisson"
 MEASURED = ("number", "time", "cycle")
 #: A full covariance is proposed with this many rows for each column.
 ROWS_PER_COLUMN = 5
+LEAST_ROWS = 20  # to tell what columns share
 MOST_LACKING = 0.4  # of all entries may be gaps or spikes for that
 MOST_ROWS = 20_000  # that are looked at to find out how measurements are best described
 #: This many columns of counts, most of them 0, look like the words of documents.
@@ -243,6 +245,7 @@ class _Measured:
     suffix: str
     prepared: Mapping[str | int, Preparation]
     left_out: frozenset[str | int] = frozenset()
+    directions: int | None = None
 
     def why(self, parts: Sequence[str | int]) -> str:
         """The end of the reason for a column."""
@@ -251,7 +254,7 @@ class _Measured:
     def likelihood(self) -> Likelihood:
         """The likelihood of all of them together."""
         columns = tuple(self.prepared.values())
-        family: Likelihood = _FAMILIES[self.family]()
+        family: Likelihood = _FAMILIES[self.family]() if self.directions is None else Principal(n_directions=self.directions)
         return family if all(column.plain for column in columns) else Prepared(family, columns)
 
 
@@ -267,14 +270,23 @@ def _measurements(values: Mapping[str | int, FloatArray]) -> _Measured:
     gone = frozenset(names[j] for j in follows_from_others(table))
     kept = {name: table[:, j] for j, name in enumerate(names) if name not in gone}
     d = len(kept)
-    family, suffix = "GaussianWishart", "; correlated within a cluster" if d > 1 else ""
-    if d > 1 and n < ROWS_PER_COLUMN * d:
-        family, suffix = "GaussianDiagonal", f"; columns apart, since {n} rows are few to correlate {d} columns"
     prepared = {name: preparation_of(column) for name, column in kept.items()}
-    lacking = np.mean([np.isnan(one.forward(kept[name])).mean() for name, one in prepared.items()])
-    if family == "GaussianWishart" and d > 1 and lacking > MOST_LACKING:
-        family, suffix = "GaussianDiagonal", f"; columns apart, since {lacking:.0%} of their entries are no measurements"
-    return _Measured(family, suffix, prepared, gone)
+    scaled = np.column_stack([one.forward(kept[name]) for name, one in prepared.items()])
+    lacking = float(np.isnan(scaled).mean())
+    if d == 1:
+        return _Measured("GaussianWishart", "", prepared, gone)
+    if n >= ROWS_PER_COLUMN * d and lacking <= MOST_LACKING:
+        return _Measured("GaussianWishart", "; correlated within a cluster", prepared, gone)
+    if n >= ROWS_PER_COLUMN * d:
+        return _Measured(
+            "GaussianDiagonal", f"; columns apart, since {lacking:.0%} of their entries are no measurements", prepared, gone
+        )
+    few = f"since {n} rows are few to correlate {d} columns"
+    if lacking == 0 and n >= LEAST_ROWS and d > 2:
+        count = directions_in_common(scaled)
+        ways = "along the one direction" if count == 1 else f"along the {count} directions"
+        return _Measured("Principal", f"; {ways} that columns share, {few}", prepared, gone, count)
+    return _Measured("GaussianDiagonal", f"; columns apart, {few}", prepared, gone)
 
 
 _FAMILIES: dict[str, type[Any]] = {
@@ -283,6 +295,7 @@ _FAMILIES: dict[str, type[Any]] = {
     "GaussianDiagonal": GaussianDiagonal,
     "GaussianWishart": GaussianWishart,
     "Poisson": Poisson,
+    "Principal": Principal,
 }
 
 
@@ -291,6 +304,8 @@ def call(likelihood: Likelihood) -> str:
     if isinstance(likelihood, Product):
         inside = ", ".join(f"{_key(columns)}: {call(part)}" for columns, part in likelihood.parts)
         return f"Product({{{inside}}})"
+    if isinstance(likelihood, Principal) and likelihood.n_directions is not None:
+        return f"Principal(n_directions={likelihood.n_directions})"
     if isinstance(likelihood, Prepared):
         return f"Prepared({call(likelihood.likelihood)}, ...)"
     return f"{type(likelihood).__name__}()"

@@ -65,12 +65,13 @@ class Proposal(proposals.Proposal):
     >>> post = proposal.sample(draws=10, warmup=10, chains=1, seed=0, progress=False)
     >>> print(proposal.scores)
     log density of a left-out row, clusters of a tree over the others
-    candidate         log density  clusters  chosen
-    full covariances       -1.797         2  yes
-    columns apart          -2.269         7
+    candidate           log density  clusters  chosen
+    full covariances         -1.797         2  yes
+    columns apart            -2.269         7
+    leading directions       -3.571         2
     Chosen by the rules above, not by the score.
     >>> proposal.to_pandas().shape, proposal.explained().splitlines()[0]
-    ((2, 4), 'Prepared(GaussianWishart(), ...)')
+    ((3, 4), 'Prepared(GaussianWishart(), ...)')
     """
 
     mixture: Mixture = field(compare=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hedgerow import _core
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Prepared, Product
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Prepared, Principal, Product
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
@@ -19,7 +20,8 @@ from hedgerow.trees import ibhc
 __all__ = ["scores"]
 
 LEAST_ROWS = 8  # to leave half of them out
-FULL, APART = "full covariances", "columns apart"
+FULL, APART, LEADING = "full covariances", "columns apart", "leading directions"
+LEAST_COLUMNS = 3  # of which there is something to lead
 AS_IS = ", scales as they are"
 
 
@@ -33,8 +35,10 @@ def scores(X: Any, open_likelihood: Likelihood, chosen: Likelihood) -> Table:
     if rows.shape[0] < LEAST_ROWS:
         return Table({head: [] for head in heads}, title=f"{title}: {n} rows are too few")
     named = {"as proposed" if not _measured(chosen) else _name(open_likelihood): chosen}
-    for name, other in _others(open_likelihood).items():
-        named.setdefault(name, other.resolve(X))
+    families = (FULL, APART, LEADING) if _has_leading(chosen, data) else (FULL, APART)
+    for name, other in _others(open_likelihood, families).items():
+        if name not in named:
+            named[name] = other.resolve(X)
     found = [_left_out(likelihood, rows) for likelihood in named.values()]
     columns = list(named), [score for score, _ in found], [count for _, count in found], ["yes", *[""] * (len(named) - 1)]
     return Table(dict(zip(heads, columns, strict=True)), title=title, note="Chosen by the rules above, not by the score.")
@@ -57,20 +61,30 @@ def _left_out(likelihood: Likelihood, rows: Any) -> tuple[float, int]:
 def _measured(likelihood: Likelihood) -> list[Likelihood]:
     """The parts that are Gaussian, prepared or not."""
     inner = [part.likelihood if isinstance(part, Prepared) else part for part in likelihood.factors()]
-    return [part for part in inner if isinstance(part, GaussianDiagonal | GaussianWishart)]
+    return [part for part in inner if isinstance(part, GaussianDiagonal | GaussianWishart | Principal)]
 
 
 def _name(likelihood: Likelihood) -> str:
-    return FULL if any(isinstance(part, GaussianWishart) for part in _measured(likelihood)) else APART
+    names = {GaussianWishart: FULL, GaussianDiagonal: APART, Principal: LEADING}
+    return names[type(_measured(likelihood)[0])]
 
 
-def _others(likelihood: Likelihood) -> dict[str, Likelihood]:
+def _has_leading(likelihood: Likelihood, data: Any) -> bool:
+    """Whether the measurements are whole, and more than two."""
+    for places, part in likelihood.groups():
+        if _measured(part):
+            whole = not np.isnan(data[:, places]).any() and not (isinstance(part, Prepared) and part.whether is not None)
+            return whole and len(places) >= LEAST_COLUMNS
+    return False
+
+
+def _others(likelihood: Likelihood, families: Sequence[str]) -> dict[str, Likelihood]:
     """Candidates beside the one chosen: the other covariances, and the columns on the scales they came on."""
     if not _measured(likelihood):
         return {}
     scaled = any(column.scale != "as is" for part in likelihood.factors() if isinstance(part, Prepared) for column in part.columns)
-    out = {name: _changed(likelihood, name, scaled=True) for name in (FULL, APART)}
-    return out | ({name + AS_IS: _changed(likelihood, name, scaled=False) for name in (FULL, APART)} if scaled else {})
+    out = {name: _changed(likelihood, name, scaled=True) for name in families}
+    return out | ({name + AS_IS: _changed(likelihood, name, scaled=False) for name in families} if scaled else {})
 
 
 def _changed(likelihood: Likelihood, family: str, scaled: bool) -> Likelihood:
@@ -79,7 +93,7 @@ def _changed(likelihood: Likelihood, family: str, scaled: bool) -> Likelihood:
         return Product(tuple((columns, _changed(part, family, scaled)) for columns, part in likelihood.parts))
     if not _measured(likelihood):
         return likelihood
-    gaussian: Likelihood = GaussianWishart() if family == FULL else GaussianDiagonal()
+    gaussian: Likelihood = {FULL: GaussianWishart, APART: GaussianDiagonal, LEADING: Principal}[family]()
     if not isinstance(likelihood, Prepared):
         return gaussian
     if scaled:
