@@ -8,7 +8,7 @@ namespace hedgerow {
 // In two passes, means first: cheaper than a change of rank one a row, and more exact.
 template <int D>
 void GaussianWishartStatistics<D>::add_each(const int* slots, int n) {
-  if constexpr (D == 0) return Statistics::add_each(slots, n);
+  if constexpr (D == 0) return add_each_wide(slots, n);
   for (int row = 0; row < n; ++row) {
     if (slots[row] < 0) continue;
     const Record p = record(slots[row]);
@@ -29,6 +29,44 @@ void GaussianWishartStatistics<D>::add_each(const int* slots, int n) {
   for (int s = 0; s < slots_; ++s) {
     if (record(s).n() == 0.0) continue;
     record(s).n() == 1.0 ? invert_one(s) : static_cast<void>(refactor(s));
+    touch(s);
+  }
+}
+
+// Many columns: slot by slot, the scatter by eight rows at a time; what comes from it is made where it is asked for.
+template <int D>
+void GaussianWishartStatistics<D>::add_each_wide(const int* slots, int n) {
+  std::vector<int> start(static_cast<std::size_t>(slots_) + 1, 0), order(n);
+  for (int row = 0; row < n; ++row)
+    if (slots[row] >= 0) ++start[slots[row] + 1];
+  for (int s = 0; s < slots_; ++s) start[s + 1] += start[s];
+  std::vector<int> next(start.begin(), start.end() - 1);
+  for (int row = 0; row < n; ++row)
+    if (slots[row] >= 0) order[next[slots[row]]++] = row;
+  const int stride = padded(d());
+  gather_.assign(static_cast<std::size_t>(kLanes) * stride, 0.0);
+  for (int s = 0; s < slots_; ++s) {
+    const int first = start[s], last = start[s + 1];
+    if (first == last) continue;
+    const Record p = record(s);
+    p.n() = last - first;
+    double* mean = p.mean();
+    for (int at = first; at < last; ++at) {
+      const double* x = f_.row(order[at]);
+      for (int i = 0; i < d(); ++i) mean[i] += x[i];
+    }
+    for (int i = 0; i < d(); ++i) mean[i] /= p.n();
+    std::fill_n(work(), static_cast<std::size_t>(stride) * d(), 0.0);
+    for (int at = first; at < last; at += kLanes) {
+      double* z = gather_.data();
+      if (at + kLanes > last) std::fill_n(z, static_cast<std::size_t>(kLanes) * stride, 0.0);
+      for (int r = 0; r < kLanes && at + r < last; ++r, z += stride) {
+        const double* x = f_.row(order[at + r]);
+        for (int i = 0; i < d(); ++i) z[i] = x[i] - mean[i];
+      }
+      simd().add_outer(work(), d(), gather_.data());
+    }
+    for (int i = 0; i < d(); ++i) std::copy_n(work() + static_cast<std::size_t>(i) * stride, i + 1, p.scatter() + packed::size(i));
     touch(s);
   }
 }

@@ -348,6 +348,7 @@ class GaussianWishartStatistics final : public Statistics {
     p.logdet() = std::log(grow);
   }
 
+  void add_each_wide(const int* slots, int n);
   double leave_one_out_from_scatter(int slot, int row);
   struct Gaps;
   Gaps look(int row, int slot);

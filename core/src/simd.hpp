@@ -27,6 +27,8 @@ struct Simd {
   double (*packed_product)(const double* a, int d, const double* z, double* v);
   double (*packed_quadratic)(const double* a, int d, const double* z);
   void (*packed_rank_one)(double* a, int d, const double* z, double w);
+  // The lower triangle of a square, in rows a multiple of 8 apart, += Σ zzᵀ over eight z, as far apart.
+  void (*add_outer)(double* square, int d, const double* z);
   // square = I + A + B + wu uuᵀ + wv vvᵀ, its lower triangle in rows a multiple of 8 apart.
   void (*scale_matrix)(double* square, int d, const double* a, const double* b, const double* u, double wu, const double* v, double wv);
   // Its factor in place, A = LᵀL; returns log|A|, or NaN when it is not positive definite.
