@@ -9,16 +9,16 @@ QUICK := tests/unit tests/property tests/api/test_sampling.py tests/api/test_bad
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -name 'CMakeLists.txt') CMakeLists.txt
 
 comma := ,
-# core_tests: build the C++ tests with sanitizers $(1) in build/$(2).
+# core_tests: build the C++ tests with sanitizers $(1) in build/$(2), with further words $(3) to CMake.
 core_tests = $(BIN)/cmake -S . -B build/$(2) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
-  -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=$(1) > /dev/null && $(BIN)/cmake --build build/$(2) > /dev/null
+  -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=$(1) $(3) > /dev/null && $(BIN)/cmake --build build/$(2) > /dev/null
 
-.PHONY: demo test quick test-core test-threads test-slow calibrate fuzz mutants lint format hooks bench docs wheel golden stubs clean
+.PHONY: demo test quick test-core test-clang test-threads test-slow calibrate fuzz mutants lint format hooks bench docs wheel golden stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
 
-test: $(VENV)/.ready-test lint test-core  ## everything that must hold before a change lands
+test: $(VENV)/.ready-test lint test-core test-clang  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 quick: $(VENV)/.ready-test  ## the inner loop: unit and property tests and a sample of the exam, in less than two minutes
@@ -28,6 +28,15 @@ quick: $(VENV)/.ready-test  ## the inner loop: unit and property tests and a sam
 test-core: $(VENV)/.ready-test  ## the C++ tests on every instruction set, under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call core_tests,address$(comma)undefined,core-tests)
 	CTEST_OUTPUT_ON_FAILURE=1 $(BIN)/cmake --build build/core-tests --target test
+
+CLANG ?= $(shell command -v clang++ || ls /usr/bin/clang++-[0-9]* 2> /dev/null | tail -1)
+test-clang: $(VENV)/.ready-test  ## the core by clang without a warning, and its C++ tests
+ifeq ($(CLANG),)
+	@echo "test-clang: skipped, there is no clang++ here"
+else
+	$(call core_tests,,core-clang,-DCMAKE_CXX_COMPILER=$(CLANG) -DHEDGEROW_STRICT=ON)
+	build/core-clang/core/hedgerow_tests
+endif
 
 test-threads: $(VENV)/.ready-test  ## the C++ tests with threads under ThreadSanitizer
 	$(call core_tests,thread,core-threads)

@@ -36,9 +36,9 @@ typename GaussianWishartStatistics<D>::Gaps GaussianWishartStatistics<D>::look(i
   if (f_.upright()) {  // an axis has one entry, so that M is P at the missing columns, scaled
     for (int a = 0; a < count; ++a) {
       const int i = columns[a];
-      const double scale = f_.axis(i)[i], *row = p.inverse() + packed::size(i);
+      const double scale = f_.axis(i)[i], *inverse = p.inverse() + packed::size(i);
       out.w[a] = scale * v[i];
-      for (int b = 0; b <= a; ++b) out.root[packed::size(a) + b] = f_.axis(columns[b])[columns[b]] * (row[columns[b]] * scale);
+      for (int b = 0; b <= a; ++b) out.root[packed::size(a) + b] = f_.axis(columns[b])[columns[b]] * (inverse[columns[b]] * scale);
     }
   } else {
     for (int a = 0; a < count; ++a)

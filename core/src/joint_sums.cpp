@@ -23,7 +23,7 @@ int clusters_of(const std::int32_t* labels, int n) {
 }
 
 JointSums::JointSums(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* f)
-    : draws_(draws), n_draws_(n_draws), n_points_(n_points), copies_(copies), f_(f), clusters_(n_draws) {
+    : draws_(draws), n_points_(n_points), copies_(copies), f_(f), clusters_(n_draws) {
   for (int d = 0; d < n_draws; ++d) clusters_[d] = clusters_of(draws + static_cast<std::size_t>(d) * n_points, n_points);
 }
 

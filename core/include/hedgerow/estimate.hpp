@@ -40,7 +40,7 @@ class JointSums {
   double by_cluster(const std::int32_t* draw);
 
   const std::int32_t* draws_;
-  int n_draws_, n_points_;
+  int n_points_;
   const std::int64_t* copies_;
   const double* f_;
   std::vector<int> clusters_;  // of every draw
