@@ -4,7 +4,8 @@ python -m benchmarks agree [TABLES...]      as many draws and as long a warm-up 
 python -m benchmarks.agree DRAWS [TABLES]   shorter, the warm-up half as long
 
 R-hat of the log joint and of the number of clusters over the runs, where the runs are (mean log joint, lowest and highest; clusters),
-the highest log joint seen, seconds of CPU a run.
+the highest log joint seen, seconds of CPU a run. The last line is that of `hr.ladder`, whose draws are weighted: where four
+populations end, and the lowest and highest of their estimates of the log evidence.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from benchmarks import everyday, sets
 from hedgerow.summaries import rhat
 
 RUNS = 4
+PARTICLES = 8
 COMPONENTS = 32
 Case = tuple[hr.Mixture, Any]
 
@@ -54,7 +56,8 @@ def tables() -> dict[str, Callable[[], Case]]:
 
 
 def samplers() -> dict[str, hr.Kernel]:
-    return {"Gibbs": hr.Gibbs(), "SplitMerge": hr.SplitMerge(), "TreeGuided": hr.TreeGuided()}
+    both = hr.cycle(hr.TreeGuided(), hr.SplitMerge(subset=1))
+    return {"Gibbs": hr.Gibbs(), "SplitMerge": hr.SplitMerge(), "TreeGuided": hr.TreeGuided(), "both": both}
 
 
 def compare(model: hr.Mixture, X: Any, kernel: hr.Kernel, draws: int, warmup: int) -> str:
@@ -75,6 +78,24 @@ def compare(model: hr.Mixture, X: Any, kernel: hr.Kernel, draws: int, warmup: in
     )
 
 
+def climb(model: hr.Mixture, X: Any) -> str:
+    """One line: four small populations."""
+    clock = time.process_time()
+    try:
+        runs = [hr.ladder(model, X, particles=PARTICLES, seed=seed, progress=False) for seed in range(RUNS)]
+    except hr.ParameterError as error:
+        return f"  {error}"
+    seconds = (time.process_time() - clock) / RUNS
+    means = np.array([found.weights @ found.log_joint for found in runs])
+    clusters = np.mean([found.weights @ found.n_clusters for found in runs])
+    best = max(found.log_joint.max() for found in runs)
+    evidence = sorted(found.log_evidence for found in runs)
+    return (
+        f"{'':15}{means.mean():13,.1f}{means.min():12,.1f}{means.max():12,.1f}{clusters:8.1f}{best:12,.1f}{seconds:9.2f}"
+        f"   log evidence {evidence[0]:,.1f} to {evidence[-1]:,.1f}"
+    )
+
+
 def main(names: Sequence[str] = (), draws: int = 1000) -> None:
     known = tables()
     unknown = set(names) - set(known)
@@ -87,6 +108,7 @@ def main(names: Sequence[str] = (), draws: int = 1000) -> None:
         print(f"{name} {X.shape[0]:,} x {X.shape[1]}")
         for label, kernel in samplers().items():
             print(f"  {label:<12}{compare(model, X, kernel, draws, draws // 2)}", flush=True)
+        print(f"  {'ladder':<12}{climb(model, X)}", flush=True)
 
 
 if __name__ == "__main__":
