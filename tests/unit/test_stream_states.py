@@ -83,3 +83,17 @@ def test_a_young_stream_looks_at_all_its_rows_whenever_they_have_doubled() -> No
         stream.add(row[None])
         swept.append(stream.__getstate__()["state"]["counters"][2])
     assert swept == [0] * 63 + [64] * 64 + [128] * 53
+
+
+def test_predictions_know_sigma() -> None:
+    """A cluster of few points weighs less than its share of them."""
+    family, X = FAMILIES["GaussianDiagonal"]
+    stream = TreeStream(hr.Mixture(hr.NGG(1.0, 0.6), family), seed=0)
+    stream.add(X[50:])
+    weights, sizes = stream.predict_log_weights(X[:1])[0], stream.cluster_sizes
+    worth = []
+    for cluster in stream.cluster_ids:
+        rows = X[50:][stream.labels == cluster]
+        worth.append(np.log(len(rows) - 0.6) + family.log_marginal(np.vstack([rows, X[:1]])) - family.log_marginal(rows))
+    assert len(set(sizes)) > 1
+    np.testing.assert_allclose(np.diff(weights[:-1]), np.diff(worth), atol=1e-8)
