@@ -62,6 +62,14 @@ def test_equal_to_arviz(seed: int) -> None:
 
 
 @needs_arviz
+def test_short_chains_equal_to_arviz() -> None:
+    """Among them some whose sum of autocorrelations goes on to the end and ends below zero."""
+    rng = np.random.default_rng(0)
+    for trace in rng.normal(size=(300, 2, 12)):
+        assert ess_mean(trace) == pytest.approx(float(arviz().ess(trace, method="mean")), rel=1e-8)
+
+
+@needs_arviz
 def test_single_chain_equal_to_arviz_where_it_answers() -> None:
     az = arviz()
     trace = traces(3)["slow"][0]
