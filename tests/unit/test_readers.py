@@ -136,6 +136,7 @@ DATA, INDICES, INDPTR = np.ones(3), np.array([0, 1, 2]), np.array([0, 2, 3])
         ((DATA, INDICES, INDPTR), (2,)),
         ((DATA, -INDICES, INDPTR), (2, 3)),
         ((DATA, INDICES, np.array([0, 3, 2])), (2, 3)),
+        ((DATA, INDICES, np.array([0, 4, 3])), (2, 3)),
         ((DATA, INDICES, np.array([1, 2, 3])), (2, 3)),
         ((DATA[:2], INDICES, INDPTR), (2, 3)),
         ((DATA.astype(str), INDICES, INDPTR), (2, 3)),
