@@ -119,7 +119,7 @@ def test_bad_rows_are_refused(rows: list[object], words: str) -> None:
 # distances
 
 
-@pytest.mark.parametrize(("n", "clusters"), [(1, 1), (2, 2), (7, 3), (60, 60), (500, 7), (300, 200)])
+@pytest.mark.parametrize(("n", "clusters"), [(1, 1), (2, 2), (7, 3), (60, 60), (500, 7), (300, 200), (900, 600)])
 def test_distances_agree_with_scikit_learn(n: int, clusters: int) -> None:
     rng = np.random.default_rng(n)
     for _ in range(5):

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from hedgerow.data.container import FormatError, decode, encode
 from hedgerow.data.kinds import Reading
 from hedgerow.errors import ParameterError, require
+from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import MODEL_CLASSES
+from hedgerow.priors import Prior
 from hedgerow.trees import TreeStream
 from hedgerow.trees.files import load_stream, save_stream
 
@@ -58,6 +60,7 @@ def read_incremental(path: str | os.PathLike[str], names: Iterable[str]) -> dict
         stored = content["parameters"]
         _need(set(stored) == set(names) - {"random_state"}, "parameters that it does not have")
         parts: dict[str, Any] = {name: decode(stored[name], arrays, MODEL_CLASSES) for name in stored}
+        _need(isinstance(parts["prior"], Prior | None) and isinstance(parts["likelihood"], Likelihood | None), "a model that is none")
         parts |= {"random_state": content["random_state"], "stream_": stream, "_given": _whole(content["given"])}
         if content["n_features_in_"] is not None:
             parts["n_features_in_"] = _whole(content["n_features_in_"])
