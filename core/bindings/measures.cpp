@@ -7,10 +7,15 @@
 namespace hedgerow::bindings {
 namespace {
 
-void read(double& to, const nb::handle& from) { to = nb::cast<double>(from); }
+// States come from files too: what is no number is refused, not a bad cast.
+void read(double& to, const nb::handle& from) {
+  if (!nb::try_cast<double>(from, to)) throw std::invalid_argument("the state of a measure has something that is no number");
+}
 
 void read(std::vector<double>& to, const nb::handle& from) {
-  const auto values = nb::cast<In<double, 1>>(from);
+  In<double, 1> values;
+  if (!nb::try_cast<In<double, 1>>(from, values))
+    throw std::invalid_argument("the state of a measure has something that is no list of numbers");
   to.assign(values.data(), values.data() + values.shape(0));
 }
 

@@ -34,7 +34,19 @@ def test_the_core_has_the_same_names() -> None:
 
 @pytest.mark.parametrize(
     "spoilt",
-    [{"log_u": np.zeros(2)}, {"alpha": np.array([-1.0])}, {"sigma": 1.0}, {"tau": np.nan}, {"log_u": np.array([np.inf])}, {"xi": 1.0}],
+    [
+        {"log_u": np.zeros(2)},
+        {"alpha": np.array([-1.0])},
+        {"sigma": 1.0},
+        {"tau": np.nan},
+        {"log_u": np.array([np.inf])},
+        {"xi": 1.0},
+        {"theta": "one"},
+        {"tau": np.ones(2)},
+        {"alpha": 1.0},
+        {"log_u": np.array(["one"])},
+        {"log_u": np.zeros((1, 1))},
+    ],
     ids=lambda spoilt: next(iter(spoilt)),
 )
 def test_states_that_no_measure_is_in(spoilt: dict[str, object]) -> None:
