@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import suppress
 
 import numpy as np
@@ -162,3 +163,19 @@ def test_chains_that_were_on_their_way_go_on_without_another_warm_up():
     third = second.follow(wanted, late, np.ones((2, 50)))  # on their way for longer than that: a warm-up as long as all before
     assert third is not None
     assert (third.before, third.warmup) == (90, 90)
+
+
+def test_ctrl_c_in_the_warm_up_leaves_an_answer():
+    told = []
+
+    def strike(update):
+        told.append(update)
+        if len(told) == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    post = run(X=hr.data.ring13(n=13_000, seed=3).X, callbacks=[strike])
+    assert told[0].warming_up
+    assert post.run["interrupted"]
+    assert not post.run["until"]["agreed"]
+    assert (post.chains > 0, post.draws) == (True, 1)
+    assert post.point_estimate().n_clusters > 1

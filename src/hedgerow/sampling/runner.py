@@ -93,7 +93,8 @@ def sample(
         Sample until the chains agree instead of so many draws: `until=Agreement(rhat=1.05, ess=400)`. Warm-up and draws are then as
         long as they need to be; `posterior.run["until"]` says whether the chains agreed or which budget was spent.
 
-    Ctrl-C stops the chains and returns the draws so far.
+    Ctrl-C stops the chains and returns the draws so far; with `until` and no checkpoint, in the warm-up too: a draw from where each
+    chain is.
 
     Returns
     -------
@@ -225,6 +226,7 @@ class _Run:
         self.stop = Stop()
         self.broken = False
         self.out_of_time = False
+        self.cut_short = False  # by a person, in the warm-up
         self.started, self.clock = datetime.now(UTC), time.perf_counter()
 
     def execute(self, run_chains: RunChains, progress: bool | None) -> Posterior:
@@ -257,18 +259,27 @@ class _Run:
             if until is None or course is None:
                 return
             self.watch_time()
-            if self.out_of_time and not self.stop.interrupted and self.recorder.filled().max() == 0:
+            if self.recorder.filled().max() == 0 and self.ends_early():
                 # No draw yet: a few from where the chains are, as if their warm-up had been meant to be that short.
-                self.stop.asked = False
-                self.begins = [replace(begin, done=self.plan.warmup) for begin in self.begins]
-                self.turn(replace(course, draws=min(LAST_DRAWS, until.max_draws)))
+                self.stop.asked, self.cut_short = False, self.stop.interrupted
+                few = min(1 if self.stop.interrupted else LAST_DRAWS, until.max_draws)
+                begun = [begin.state is not None or self.out_of_time for begin in self.begins]
+                done = [self.plan.warmup + (0 if one else few * self.plan.thin) for one in begun]
+                self.begins = [replace(begin, done=at) for begin, at in zip(self.begins, done, strict=True)]
+                self.turn(replace(course, draws=few))
                 continue
-            if self.stop.asked or self.out_of_time:
+            if self.stop.asked or self.stop.interrupted or self.out_of_time:
                 return
             course = course.follow(until, **self.recorder.traces())
             if course is None:
                 return
             self.turn(course)
+
+    def ends_early(self) -> bool:
+        """Whether a warm-up is cut short for an answer: its time is over, or a person stops a run that nobody could resume."""
+        if self.stop.interrupted:
+            return isinstance(self.recorder, MemoryRecorder) and any(begin.state is not None for begin in self.begins)
+        return self.out_of_time
 
     def turn(self, course: Course) -> None:
         """Enter another round; where nothing drawn so far counts, chains set out from where they are, with a warm-up or without."""
@@ -326,7 +337,7 @@ class _Run:
             "seconds": round(recorder.seconds_before + time.perf_counter() - self.clock, 3),
             "started": recorder.started or self.started.isoformat(timespec="seconds"),
             "sessions": recorder.sessions,
-            "interrupted": bool((recorder.filled() < plan.draws).any()) and not self.out_of_time,
+            "interrupted": self.cut_short or (bool((recorder.filled() < plan.draws).any()) and not self.out_of_time),
             "instruction_set": _core.instruction_set(),
             "sampled": sorted(plan.model.prior.laws()),
         }
