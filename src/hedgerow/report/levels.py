@@ -92,7 +92,8 @@ def levels_headline(items: Sequence[Any], at: int) -> tuple[str, list[Sentence]]
     if small:
         said.append(Sentence(f"{counted(small, 'cluster')} of the {k:,} {'has' if small == 1 else 'have'} less than 1% of the points."))
     if shown.rhat > DOUBTFUL_RHAT:
-        said.append(Sentence(f"At that level chains do not agree yet (R-hat {shown.rhat:.2f}): more draws may change it.", "warn"))
+        whose = f"The chains of the level with {counted(clusters_of(shown), 'cluster')}"
+        said.append(Sentence(f"{whose} do not agree yet (R-hat {shown.rhat:.2f}): more draws may change it.", "warn"))
     return lead, said
 
 
