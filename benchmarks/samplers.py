@@ -90,7 +90,7 @@ def agree(seconds: float = 60.0) -> None:
                 "rough": lambda i=chain_index: hr.ibhc(model, X, insert="top", seed=i).labels,
                 "ibhc": lambda i=chain_index: hr.ibhc(model, X, passes=1, seed=i).labels,
             }[start]()
-            chain = Chain(model, X, kernel, labels=labels, seed=7, stream=chain_index, bound=bound)
+            chain = Chain(model, X, kernel, labels=labels, seed=7, sequence=chain_index, bound=bound)
             budget, clock = seconds * 2 / 8, time.process_time()
             while (share := (time.process_time() - clock) / (0.3 * budget)) < 1:
                 chain.warm_up(1, int(1e6 * share), 1_000_000)

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "hedgerow/likelihood.hpp"
@@ -22,6 +23,10 @@ template <class T, int N>
 using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T>;
+
+inline void check(bool good, const char* what) {
+  if (!good) throw std::invalid_argument(what);
+}
 
 // A fresh NumPy array that owns its memory.
 template <class T>
@@ -60,6 +65,7 @@ inline PyType_Slot holder_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(+[
 
 nb::dict forest_dict(const ForestArrays& f);
 void bind_likelihoods(nb::module_& m);
+void bind_measures(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_streams(nb::module_& m);

@@ -1,4 +1,4 @@
-// Priors, kernels and chains.
+// Kernels and chains.
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -27,41 +27,6 @@
 namespace hedgerow::bindings {
 
 constexpr int kImputingSweeps = 5;  // after a start that is a draw already but for the order of rows
-
-using LawIn = std::optional<std::pair<double, double>>;
-
-static std::optional<Law> to_law(const LawIn& law) {
-  if (!law) return std::nullopt;
-  return Law{law->first, law->second};
-}
-
-static Prior make_prior(const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law, LawIn sigma_law,
-                        LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
-  Prior prior;
-  if (kind == "dp")
-    prior.kind = PriorKind::dp;
-  else if (kind == "nrm")
-    prior.kind = PriorKind::nrm;
-  else if (kind == "py")
-    prior.kind = PriorKind::py;
-  else
-    throw std::invalid_argument("kind must be 'dp', 'nrm' or 'py'");
-  prior.alpha = alpha;
-  prior.sigma = sigma;
-  prior.tau = tau;
-  prior.theta = theta;
-  prior.alpha_law = to_law(alpha_law);
-  prior.sigma_law = to_law(sigma_law);
-  prior.tau_law = to_law(tau_law);
-  prior.theta_law = to_law(theta_law);
-  if (q) {
-    prior.groups = static_cast<int>(q->shape(0));
-    prior.bases = static_cast<int>(q->shape(1));
-    prior.q.assign(q->data(), q->data() + q->size());
-    if (prior.kind == PriorKind::dp) prior.kind = PriorKind::nrm;
-  }
-  return prior;
-}
 
 // Makes a fresh kernel for every chain.
 struct KernelFactory {
@@ -101,11 +66,11 @@ static std::vector<int> check_groups(std::optional<In<std::int32_t, 1>> groups, 
 class PyChain {
  public:
   PyChain(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const KernelFactory& factory, In<std::int32_t, 1> labels,
-          std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed, std::uint64_t stream) {
+          std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed, std::uint64_t sequence) {
     std::vector<int> start = to_vector(labels);
     check_labels(start, likelihood->rows());
     auto group_list = check_groups(groups, likelihood->rows(), prior.groups);
-    chain_ = std::make_unique<Chain>(likelihood, prior, factory.make(), start, std::move(group_list), seed, stream);
+    chain_ = std::make_unique<Chain>(likelihood, prior, factory.make(), start, std::move(group_list), seed, sequence);
   }
 
   nb::dict run(int iterations, int thin) {
@@ -257,19 +222,6 @@ static Out<double> left_out_density(const Likelihood& likelihood, In<std::int32_
 }
 
 void bind_chain(nb::module_& m) {
-  nb::class_<Prior>(m, "Prior", "Start values and laws of a prior.")
-      .def(
-          "__init__",
-          [](Prior* self, const std::string& kind, double alpha, double sigma, double tau, double theta, LawIn alpha_law,
-             LawIn sigma_law, LawIn tau_law, LawIn theta_law, std::optional<In<double, 2>> q) {
-            new (self) Prior(make_prior(kind, alpha, sigma, tau, theta, alpha_law, sigma_law, tau_law, theta_law, q));
-          },
-          nb::arg("kind"), nb::arg("alpha"), nb::arg("sigma"), nb::arg("tau"), nb::arg("theta"), nb::arg("alpha_law") = nb::none(),
-          nb::arg("sigma_law") = nb::none(), nb::arg("tau_law") = nb::none(), nb::arg("theta_law") = nb::none(),
-          nb::arg("q") = nb::none())
-      .def_prop_ro("groups", [](const Prior& p) { return p.groups; })
-      .def_prop_ro("bases", [](const Prior& p) { return p.bases; });
-
   nb::class_<KernelFactory>(m, "Kernel", "A recipe for a kernel; every chain makes its own.")
       .def_prop_ro("name", [](const KernelFactory& k) { return k.name; });
 
@@ -328,12 +280,12 @@ void bind_chain(nb::module_& m) {
   m.def(
       "smc",
       [](const Likelihood& likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups, int particles, double threshold,
-         std::uint64_t seed, std::uint64_t stream, bool shuffle, const Halt* halt) {
+         std::uint64_t seed, std::uint64_t sequence, bool shuffle, const Halt* halt) {
         SmcResult result;
         const std::vector<int> group_list = check_groups(groups, likelihood.rows(), prior.groups);
         {
           Interruptible work(halt);
-          result = smc(likelihood, prior, group_list, particles, threshold, seed, stream, shuffle);
+          result = smc(likelihood, prior, group_list, particles, threshold, seed, sequence, shuffle);
         }
         nb::dict out;
         std::int32_t* labels;
@@ -354,7 +306,7 @@ void bind_chain(nb::module_& m) {
         return out;
       },
       nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups"), nb::arg("particles"), nb::arg("threshold"), nb::arg("seed"),
-      nb::arg("stream"), nb::arg("shuffle"), nb::arg("halt") = nb::none());
+      nb::arg("sequence"), nb::arg("shuffle"), nb::arg("halt") = nb::none());
 
   nb::class_<WeightedGuide>(m, "WeightedGuide", "A guide tree with P(not one cluster) per node.")
       .def(
@@ -392,7 +344,7 @@ void bind_chain(nb::module_& m) {
       .def(nb::init<std::shared_ptr<Likelihood>, const Prior&, const KernelFactory&, In<std::int32_t, 1>,
                     std::optional<In<std::int32_t, 1>>, std::uint64_t, std::uint64_t>(),
            nb::arg("likelihood"), nb::arg("prior"), nb::arg("kernel"), nb::arg("labels"), nb::arg("groups") = nb::none(),
-           nb::arg("seed") = 0, nb::arg("stream") = 0)
+           nb::arg("seed") = 0, nb::arg("sequence") = 0)
       .def("run", &PyChain::run, nb::arg("iterations"), nb::arg("thin") = 1)
       .def("warm_up", &PyChain::warm_up, nb::arg("count"), nb::arg("done"), nb::arg("total"))
       .def("end_warm_up", &PyChain::end_warm_up)

@@ -92,20 +92,20 @@ void bind_estimate(nb::module_& m) {
           nb::arg("labels"), "Start from a partition.")
       .def(
           "start_afresh",
-          [](PartitionSearch& s, std::uint64_t seed, std::uint64_t stream) {
+          [](PartitionSearch& s, std::uint64_t seed, std::uint64_t sequence) {
             nb::gil_scoped_release release;
-            Rng rng(seed, stream);
+            Rng rng(seed, sequence);
             s.allocate(rng);
           },
-          nb::arg("seed"), nb::arg("stream"), "Start from a sequential allocation in random order.")
+          nb::arg("seed"), nb::arg("sequence"), "Start from a sequential allocation in random order.")
       .def(
           "descend",
-          [](PartitionSearch& s, std::uint64_t seed, std::uint64_t stream, int max_sweeps, int zealous) {
+          [](PartitionSearch& s, std::uint64_t seed, std::uint64_t sequence, int max_sweeps, int zealous) {
             nb::gil_scoped_release release;
-            Rng rng(seed, stream);
+            Rng rng(seed, sequence);
             s.descend(rng, max_sweeps, zealous);
           },
-          nb::arg("seed"), nb::arg("stream"), nb::arg("max_sweeps") = 100, nb::arg("zealous") = 10,
+          nb::arg("seed"), nb::arg("sequence"), nb::arg("max_sweeps") = 100, nb::arg("zealous") = 10,
           "Sweep until no move helps, then rebuild whole clusters while that helps.")
       .def("limit", &PartitionSearch::limit, nb::arg("least"), nb::arg("most"), "Keep the number of clusters between the two.")
       .def(

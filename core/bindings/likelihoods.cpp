@@ -18,10 +18,6 @@
 
 namespace hedgerow::bindings {
 
-static void check(bool ok, const char* what) {
-  if (!ok) throw std::invalid_argument(what);
-}
-
 static void check_power(double power) { check(power > 0.0 && power <= 1.0, "power must lie in (0, 1]"); }
 
 static Out<double> log_marginals(const Likelihood& likelihood, In<std::int32_t, 1> labels) {

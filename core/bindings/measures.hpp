@@ -1,6 +1,8 @@
 // A measure's state between Python and the core: a dict by name one way and the other, and traces of many states.
 #pragma once
 
+#include <string>
+
 #include "arrays.hpp"
 #include "hedgerow/measure.hpp"
 
@@ -20,7 +22,7 @@ class MeasureTraces {
 
  private:
   struct Trace {
-    const char* name;
+    std::string name;
     Out<double> array;
     double* data;
     std::size_t width;

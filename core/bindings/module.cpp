@@ -15,6 +15,7 @@
 NB_MODULE(_core, m) {
   m.doc() = "Hedgerow's compiled core.";
   hedgerow::bindings::bind_likelihoods(m);
+  hedgerow::bindings::bind_measures(m);
   hedgerow::bindings::bind_chain(m);
   hedgerow::bindings::bind_trees(m);
   hedgerow::bindings::bind_shard(m);

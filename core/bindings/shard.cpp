@@ -1,4 +1,4 @@
-// Shards of a distributed data set, and what their coordinator works with: statistics by number, and the measure.
+// Shards of a distributed data set, and statistics by number for their coordinator.
 #include <nanobind/stl/shared_ptr.h>
 
 #include <cmath>
@@ -7,14 +7,9 @@
 #include "arrays.hpp"
 #include "hedgerow/builder.hpp"
 #include "hedgerow/shard.hpp"
-#include "measures.hpp"
 
 namespace hedgerow::bindings {
 namespace {
-
-void check(bool good, const char* what) {
-  if (!good) throw std::invalid_argument(what);
-}
 
 template <class T>
 std::vector<T> list_of(In<T, 1> a) {
@@ -146,7 +141,7 @@ class Ledger {
     return result;
   }
 
-  // An atom for every slot, each from its own stream of the seed.
+  // An atom for every slot, each from its own sequence of the seed.
   Out<double> draw_atoms(std::uint64_t seed) {
     const auto width = static_cast<std::size_t>(statistics_->atom_size());
     double* out;
@@ -163,66 +158,6 @@ class Ledger {
   std::unique_ptr<Statistics> statistics_;
   int size_ = 0;  // the slot after the last is for work
 };
-
-std::vector<int> sizes_of(In<std::int64_t, 1> sizes) {
-  std::vector<int> out(sizes.shape(0));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    check(sizes(i) >= 1 && sizes(i) <= 2147483647, "sizes must lie in 1..2^31-1");
-    out[i] = static_cast<int>(sizes(i));
-  }
-  return out;
-}
-
-void bind_measure(nb::module_& m) {
-  nb::class_<Measure>(m, "Measure", "A plain normalized random measure with u and its hyper-parameters as state.")
-      .def(
-          "__init__",
-          [](Measure* self, const Prior& prior, std::int64_t n) {
-            check(prior.groups == 1 && prior.bases == 1 && prior.q.empty(), "a prior with one measure is needed");
-            check(n >= 1 && n <= 2147483647, "n must lie in 1..2^31-1");
-            new (self) Measure(prior, {static_cast<int>(n)});
-          },
-          nb::arg("prior"), nb::arg("n"))
-      .def(
-          "log_kappa",
-          [](const Measure& self, In<std::int64_t, 1> sizes) {
-            std::vector<double> out;
-            for (int size : sizes_of(sizes)) out.push_back(self.log_kappa(size) - size * self.log_unit(0));
-            return to_array(out);
-          },
-          nb::arg("sizes"), "log of the prior weight of clusters of these sizes.")
-      .def(
-          "log_partition", [](const Measure& self, In<std::int64_t, 1> sizes) { return self.log_partition(sizes_of(sizes), {}); },
-          nb::arg("sizes"))
-      .def("log_front", &Measure::log_front)
-      .def(
-          "log_weights",
-          [](const Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed) {
-            Rng rng(seed);
-            std::vector<double> out;
-            for (int size : sizes_of(sizes)) out.push_back(rng.log_gamma_variate(size - self.sigma()) + self.join_shift(0));
-            return nb::make_tuple(to_array(out), self.log_new(0));
-          },
-          nb::arg("sizes"), nb::arg("seed"), "Draws of the log weights of occupied atoms given u, and the log weight of a new cluster.")
-      .def(
-          "update",
-          [](Measure& self, In<std::int64_t, 1> sizes, std::uint64_t seed, bool u, bool hyper) {
-            Rng rng(seed);
-            const std::vector<int> list = sizes_of(sizes);
-            if (u) self.update_u(rng, list, {});
-            if (hyper) self.update_hyper(rng, list, {}, u);
-          },
-          nb::arg("sizes"), nb::arg("seed"), nb::arg("u") = true, nb::arg("hyper") = true)
-      .def(
-          "first_guess",
-          [](Measure& self, std::uint64_t seed) {
-            Rng rng(seed);
-            first_guess(self, rng, self.group_sizes()[0], {0.0}, 0);
-          },
-          nb::arg("seed"), "A first u, before there are clusters.")
-      .def("state", [](const Measure& self) { return measure_dict(self.state()); })
-      .def("set_state", [](Measure& self, const nb::dict& measure) { self.set(measure_of(measure, self)); }, nb::arg("measure"));
-}
 
 Proposals proposals_of(In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<std::int32_t, 1> act, In<std::int32_t, 1> even,
                        In<std::int64_t, 1> anchor, In<double, 1> log_share, In<double, 1> numbers, In<std::int64_t, 1> start) {
@@ -245,7 +180,6 @@ Proposals proposals_of(In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<st
 }  // namespace
 
 void bind_shard(nb::module_& m) {
-  bind_measure(m);
   nb::class_<Ledger>(m, "Ledger", "Sufficient statistics of numbered sets of rows.")
       .def(nb::init<std::shared_ptr<Likelihood>>(), nb::arg("likelihood"))
       .def("reset", &Ledger::reset, nb::arg("size"), "All slots empty.")

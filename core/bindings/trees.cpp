@@ -75,7 +75,7 @@ static InsertOptions insert_options(const std::string& repair, const std::string
 
 static TreeBuilder* make_builder(std::shared_ptr<Likelihood> likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups,
                                  std::optional<In<std::int64_t, 1>> indptr, std::optional<In<std::int32_t, 1>> indices,
-                                 std::uint64_t seed, std::uint64_t stream) {
+                                 std::uint64_t seed, std::uint64_t sequence) {
   const int rows = likelihood->rows();
   Adjacency adjacency;
   if (indptr) {
@@ -88,7 +88,7 @@ static TreeBuilder* make_builder(std::shared_ptr<Likelihood> likelihood, const P
     for (std::int32_t j : adjacency.indices) good = good && j >= 0 && j < rows;
     if (!good) throw std::invalid_argument("not a CSR pattern over the rows");
   }
-  return new TreeBuilder(likelihood, prior, groups_of(groups, rows, prior.groups), std::move(adjacency), seed, stream);
+  return new TreeBuilder(likelihood, prior, groups_of(groups, rows, prior.groups), std::move(adjacency), seed, sequence);
 }
 
 static void bind_builder(nb::module_& m) {
@@ -96,7 +96,7 @@ static void bind_builder(nb::module_& m) {
   nb::class_<TreeBuilder>(m, "TreeBuilder", nb::type_slots(holder_slots<TreeBuilder, likelihood_of>),
                           "Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.")
       .def(nb::new_(&make_builder), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(),
-           nb::arg("indptr") = nb::none(), nb::arg("indices") = nb::none(), nb::arg("seed") = 0, nb::arg("stream") = 0)
+           nb::arg("indptr") = nb::none(), nb::arg("indices") = nb::none(), nb::arg("seed") = 0, nb::arg("sequence") = 0)
       .def(
           "bhc",
           [](TreeBuilder& b) {

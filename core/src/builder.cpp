@@ -71,12 +71,12 @@ void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& size
 }
 
 TreeBuilder::TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
-                         std::uint64_t seed, std::uint64_t stream)
+                         std::uint64_t seed, std::uint64_t sequence)
     : likelihood_(with_own_imputations(std::move(likelihood))),
       measure_(prior, group_sizes(groups, likelihood_->rows(), prior.groups)),
       adjacency_(std::move(adjacency)),
       forest_(*likelihood_, measure_, std::move(groups)),
-      rng_(seed, stream) {
+      rng_(seed, sequence) {
   if (!adjacency_.indptr.empty()) forest_.set_adjacency(&adjacency_);
 }
 

@@ -72,8 +72,8 @@ void take_higher(State& state, const std::vector<int>& labels) {
 }
 
 Chain::Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
-             const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream)
-    : Chain(with_own_imputations(std::move(likelihood)), prior, std::move(kernel), std::move(groups), Rng(seed, stream)) {
+             const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t sequence)
+    : Chain(with_own_imputations(std::move(likelihood)), prior, std::move(kernel), std::move(groups), Rng(seed, sequence)) {
   state.partition.assign(labels);
 }
 

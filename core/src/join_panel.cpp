@@ -54,7 +54,7 @@ void JoinPanel::add_to(int t, int k, double* out) const {
 NextPoint::NextPoint(const Measure& measure, const std::vector<int>& sizes, const std::vector<double>& log_q, bool normalised)
     : measure_(measure), panel_(measure), k_(static_cast<int>(sizes.size())), normalised_(normalised) {
   if (measure.trivial_q()) {
-    const Measure::Predictive p = measure.predictive(k_);
+    const Predictive p = measure.predictive(k_);
     for (int m : sizes) plain_.push_back(std::log(m - measure.sigma()) + std::log(p.join));
     plain_.push_back(std::log(p.fresh));
     return;

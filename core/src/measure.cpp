@@ -14,14 +14,12 @@ Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
       T_(prior.groups),
       R_(prior.bases),
       trivial_q_(prior.q.empty()),
-      now_{std::vector<double>(T_, 0.0), std::vector<double>(R_, prior.alpha), prior.sigma, prior.tau, prior.theta} {
+      now_{std::vector<double>(T_, 0.0), std::vector<double>(R_, prior.alpha), prior.sigma, prior.tau, {}} {
+  for (const Prior::Own& one : prior.own) now_.own.push_back({one.name, one.value});
   log_q_.assign(static_cast<std::size_t>(T_) * R_, 0.0);
   // A zero would make −∞ − (−∞) when a row leaves; this floor is e^(−10⁶), zero in every sum.
   for (std::size_t i = 0; i < prior.q.size(); ++i) log_q_[i] = std::max(std::log(prior.q[i]), kNoMixing);
-  if (prior_.kind == PriorKind::py) {
-    now_.tau = 1.0;
-    if (!prior_.alpha_law) now_.alpha[0] = std::max(now_.theta, 1e-3);  // first update draws it from its conditional
-  }
+  if (prior_.form) prior_.form->start(now_);
   set_group_sizes(std::move(group_sizes));
 }
 
@@ -88,7 +86,9 @@ bool Measure::possible(const MeasureState& state) const {
     if (!(a > 0.0 && std::isfinite(a))) return false;
   // What the prior has above 0 moves on a scale that has no 0.
   auto fits = [](double x, double of_prior) { return std::isfinite(x) && (of_prior > 0.0 ? x > 0.0 : x >= 0.0); };
-  return fits(state.sigma, prior_.sigma) && state.sigma < 1.0 && fits(state.tau, prior_.tau) && fits(state.theta, prior_.theta);
+  for (std::size_t i = 0; i < prior_.own.size(); ++i)
+    if (!fits(state.own[i].value, prior_.own[i].value)) return false;
+  return fits(state.sigma, prior_.sigma) && state.sigma < 1.0 && fits(state.tau, prior_.tau);
 }
 
 // log of ((τ+x)^σ − τ^σ)/σ, and its limits at σ = 0 and τ = 0.
@@ -213,15 +213,8 @@ double Measure::log_units() const {
   return total;
 }
 
-double Measure::log_pitman_yor(const std::vector<int>& sizes, double theta, double sigma) const {
-  double total = lgamma(theta + 1.0) - lgamma(theta + n_) - static_cast<double>(sizes.size()) * lgamma(1.0 - sigma);
-  for (std::size_t k = 1; k < sizes.size(); ++k) total += std::log(theta + sigma * static_cast<double>(k));
-  for (int m : sizes) total += lgamma(m - sigma);
-  return total;
-}
-
 double Measure::log_partition(const std::vector<int>& sizes, const std::vector<double>& log_q) const {
-  if (prior_.kind == PriorKind::py) return log_pitman_yor(sizes, now_.theta, now_.sigma);
+  if (prior_.form) return prior_.form->log_partition(now_, n_, sizes);
   double total = log_front() + log_units();
   for (std::size_t c = 0; c < sizes.size(); ++c) total += log_weight(sizes[c], trivial_q_ ? nullptr : &log_q[c * R_]);
   return total;
@@ -259,9 +252,9 @@ double Measure::mean_rest(double n, double K) const {
   return sum / mass;
 }
 
-Measure::Predictive Measure::predictive(int clusters) const {
+Predictive Measure::predictive(int clusters) const {
   const double n = n_, K = clusters;
-  if (prior_.kind == PriorKind::py) return {1.0 / (now_.theta + n), (now_.theta + now_.sigma * K) / (now_.theta + n)};
+  if (prior_.form) return prior_.form->predictive(now_, n, K);
   if (now_.sigma == 0.0) return {1.0 / (now_.alpha[0] + n), now_.alpha[0] / (now_.alpha[0] + n)};
   const double rest = now_.tau == 0.0 ? 0.0 : mean_rest(n, K), join = (1.0 - rest) / n;
   return {join, rest + now_.sigma * K * join};

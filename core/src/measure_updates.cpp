@@ -7,36 +7,12 @@
 #include <utility>
 
 #include "hedgerow/measure.hpp"
-#include "hedgerow/special.hpp"
+#include "hyper_updates.hpp"
 
 namespace hedgerow {
 namespace {
-constexpr int kRounds = 4;         // of u and the hyper-parameters in turn: they cost little next to a sweep
-constexpr double kLeast = 1e-300;  // α and θ below are held here: their law there is that of the smallest x, e^(a log x)
-constexpr double kEdge = 1e-12;    // σ nearer to 0 or 1 is held here: the partition's law does not change any more
-constexpr double kHigh = 1e8;      // log(u/τ) above this, at σ = 0, is held at twice this: nothing but e^(−α log u) depends on it
-
-// x > 0 under a Gamma law and a factor that tends to a constant at 0, by its logarithm.
-template <class LogFactor>
-double update_positive(Rng& rng, const Law& law, double x, const LogFactor& log_factor) {
-  double v = std::log(x);
-  if (x <= kLeast) v -= rng.exponential() / law.a;
-  v = slice_update(rng, v, 1.0,
-                   [&](double at) { return law.a * at - law.b * std::exp(at) + log_factor(std::max(kLeast, std::exp(at))); });
-  return std::max(kLeast, std::exp(v));
-}
-
-// x in (0, 1) under a Beta law and a factor that tends to a constant at both ends, by its logit.
-template <class LogFactor>
-double update_fraction(Rng& rng, const Law& law, double x, const LogFactor& log_factor) {
-  auto fraction = [](double v) { return std::clamp(1.0 / (1.0 + std::exp(-v)), kEdge, 1.0 - kEdge); };
-  double v = std::log(x) - std::log1p(-x);
-  if (x <= kEdge) v -= rng.exponential() / law.a;
-  if (x >= 1.0 - kEdge) v += rng.exponential() / law.b;
-  v = slice_update(rng, v, 1.0,
-                   [&](double at) { return -law.a * log_add(0.0, -at) - law.b * log_add(0.0, at) + log_factor(fraction(at)); });
-  return fraction(v);
-}
+constexpr int kRounds = 4;     // of u and the hyper-parameters in turn: they cost little next to a sweep
+constexpr double kHigh = 1e8;  // log(u/τ) above this, at σ = 0, is held at twice this: nothing but e^(−α log u) depends on it
 
 // Each size that clusters have, and how many have it.
 std::vector<std::pair<int, double>> count_sizes(std::vector<int> sizes) {
@@ -73,18 +49,26 @@ Measure::Tally Measure::tally(Rng& rng, const std::vector<int>& sizes, const std
   return out;
 }
 
-// ---- measures with a closed form
-
-// Pitman–Yor: everything has a closed form given the partition. u = G_n/G_θ, then α | u ~ Gamma(θ/σ + K, (1+u)^σ/σ).
-void Measure::update_pitman_yor(Rng& rng, const std::vector<int>& sizes) {
-  // Everything asked of the measure depends on α(1+u)^σ alone, so that u may be held where α stays a float: under a small θ both
-  // leave the floats, u above and α below.
-  now_.log_u[0] = std::min(rng.log_gamma_variate(n_) - rng.log_gamma_variate(now_.theta), 600.0 / now_.sigma);
-  const double log_1u = log_add(0.0, now_.log_u[0]);
-  const double shape = now_.theta / now_.sigma + static_cast<double>(sizes.size());
-  now_.alpha[0] = std::max(kLeast, std::exp(rng.log_gamma_variate(shape) + std::log(now_.sigma) - now_.sigma * log_1u));
-  refresh();
+void Measure::draw_start(Rng& rng) {
+  MeasureState start = now_;
+  if (prior_.sigma_law) {
+    const double a = rng.log_gamma_variate(prior_.sigma_law->a), b = rng.log_gamma_variate(prior_.sigma_law->b);
+    start.sigma = std::clamp(1.0 / (1.0 + std::exp(b - a)), kEdge, 1.0 - kEdge);
+  }
+  if (prior_.tau_law) start.tau = rng.gamma(prior_.tau_law->a, prior_.tau_law->b);
+  for (auto& [name, value] : start.own)
+    if (const Law* law = prior_.own_law(name)) value = rng.gamma(law->a, law->b);
+  for (double& x : start.alpha) {
+    if (prior_.form)
+      x = prior_.form->draw_alpha(rng, start);
+    else if (prior_.alpha_law)
+      x = rng.gamma(prior_.alpha_law->a, prior_.alpha_law->b);
+    x = std::max(x, kLeast);
+  }
+  set(std::move(start));
 }
+
+// ---- measures with a closed form
 
 // σ = 0: p(Π) = Γ(α)/Γ(α+n) Π_c α Γ(|c|) does not know τ, and u/τ = G_n/G_α.
 void Measure::update_dirichlet(Rng& rng, const std::vector<int>& sizes) {
@@ -98,7 +82,7 @@ void Measure::update_dirichlet(Rng& rng, const std::vector<int>& sizes) {
 // τ = 0: p(Π) is that of Pitman–Yor at θ = 0 and does not know α, and u^σ ~ Gamma(K, α/σ).
 void Measure::update_stable(Rng& rng, const std::vector<int>& sizes) {
   if (prior_.sigma_law)
-    now_.sigma = update_fraction(rng, *prior_.sigma_law, now_.sigma, [&](double s) { return log_pitman_yor(sizes, 0.0, s); });
+    now_.sigma = update_fraction(rng, *prior_.sigma_law, now_.sigma, [&](double s) { return log_pitman_yor(n_, sizes, 0.0, s); });
   if (prior_.alpha_law) now_.alpha[0] = std::max(kLeast, rng.gamma(prior_.alpha_law->a, prior_.alpha_law->b));
 }
 
@@ -202,7 +186,10 @@ void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char
 }
 
 void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, const std::vector<char>* chosen) {
-  if (prior_.kind == PriorKind::py) return update_pitman_yor(rng, sizes);
+  if (prior_.form) {
+    prior_.form->update_u(rng, now_, n_, sizes);
+    return refresh();
+  }
   if (u_integrated()) {
     now_.log_u[0] = rng.log_gamma_variate(n_) - rng.log_gamma_variate(now_.alpha[0]) + std::log(now_.tau);
     return;
@@ -220,12 +207,9 @@ void Measure::update_u(Rng& rng, const std::vector<int>& sizes, const std::vecto
 // ---- hyper-parameters
 
 void Measure::update_hyper(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u_too) {
-  if (prior_.kind == PriorKind::py) {
-    if (prior_.theta_law)
-      now_.theta = update_positive(rng, *prior_.theta_law, now_.theta, [&](double x) { return log_pitman_yor(sizes, x, now_.sigma); });
-    if (prior_.sigma_law)
-      now_.sigma = update_fraction(rng, *prior_.sigma_law, now_.sigma, [&](double s) { return log_pitman_yor(sizes, now_.theta, s); });
-    return update_pitman_yor(rng, sizes);
+  if (prior_.form) {
+    prior_.form->update_hyper(rng, now_, prior_, n_, sizes);
+    return refresh();
   }
   if (!prior_.alpha_law && !prior_.sigma_law && !prior_.tau_law) return;
   if (u_integrated() || (u_too && plain_stable())) {

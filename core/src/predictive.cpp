@@ -58,7 +58,7 @@ void left_out(State& state, double* out) {
   const Measure& measure = state.measure;
   const bool plain = measure.trivial_q();
   JoinWeights weights;
-  Measure::Predictive whole{}, without{};  // with all clusters, and with one less
+  Predictive whole{}, without{};  // with all clusters, and with one less
   if (plain) {
     whole = measure.predictive(k);
     without = measure.predictive(std::max(k - 1, 1));
@@ -79,7 +79,7 @@ void left_out(State& state, double* out) {
     }
     std::fill(prior.begin(), prior.end(), 0.0);
     if (plain) {
-      const Measure::Predictive& p = alone ? without : whole;
+      const Predictive& p = alone ? without : whole;
       for (int c = 0; c < k; ++c) prior[c] = std::log(p.join) + std::log(partition.size(c) - (c == own ? 1 : 0) - measure.sigma());
       prior[k] = std::log(p.fresh);
     } else {

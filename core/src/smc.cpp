@@ -44,26 +44,6 @@ struct Particle {
   int first = 0;
 };
 
-// Before any data: hyper-parameters from their laws.
-void draw_start(Particle& particle, const Prior& prior, Rng& rng) {
-  MeasureState start = particle.measure.state();
-  auto beta = [&](const Law& law) {
-    const double a = rng.log_gamma_variate(law.a), b = rng.log_gamma_variate(law.b);
-    return 1.0 / (1.0 + std::exp(b - a));
-  };
-  if (prior.sigma_law) start.sigma = std::clamp(beta(*prior.sigma_law), 1e-12, 1.0 - 1e-12);
-  if (prior.tau_law) start.tau = rng.gamma(prior.tau_law->a, prior.tau_law->b);
-  if (prior.theta_law) start.theta = rng.gamma(prior.theta_law->a, prior.theta_law->b);
-  for (double& x : start.alpha) {
-    if (prior.kind == PriorKind::py)
-      x = std::exp(rng.log_gamma_variate(start.theta / start.sigma) + std::log(start.sigma));
-    else if (prior.alpha_law)
-      x = rng.gamma(prior.alpha_law->a, prior.alpha_law->b);
-    x = std::max(x, 1e-300);
-  }
-  particle.measure.set(std::move(start));
-}
-
 // A density on the line that is linear in its logarithm between nodes. They stand close round the mode and ever farther apart from
 // there on, until the density is lost: tails may fall over a few units or over billions.
 class Ladder {
@@ -144,7 +124,7 @@ double open_group(Particle& particle, int t, bool first, double log_prior_before
   const int R = measure.bases();
   // A Pitman–Yor partition of one row has probability 1 whatever θ and σ; u and α are drawn once the row is in.
   if (first) {
-    if (measure.prior().kind != PriorKind::py) open_first(measure, t, rng);
+    if (!measure.prior().form) open_first(measure, t, rng);
     return -measure.log_new(t);
   }
   std::vector<double> joined(R);
@@ -166,11 +146,11 @@ double open_group(Particle& particle, int t, bool first, double log_prior_before
 }  // namespace
 
 SmcResult smc(const Likelihood& shared, const Prior& prior, const std::vector<int>& groups, int particles, double threshold,
-              std::uint64_t seed, std::uint64_t stream, bool shuffle) {
+              std::uint64_t seed, std::uint64_t sequence, bool shuffle) {
   // Missing entries are filled in when their row arrives, in each particle anew; nothing looks at the row again.
   const std::shared_ptr<const Likelihood> own = shared.fork();
   const Likelihood& likelihood = own ? *own : shared;
-  Rng rng(seed, stream);
+  Rng rng(seed, sequence);
   const int n = likelihood.rows(), R = prior.bases;
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
@@ -185,7 +165,7 @@ SmcResult smc(const Likelihood& shared, const Prior& prior, const std::vector<in
     now.emplace_back(likelihood, prior);
     next.emplace_back(likelihood, prior);
     now[p].first = p;
-    draw_start(now[p], prior, rng);
+    now[p].measure.draw_start(rng);
   }
   std::vector<double> log_weight(particles, 0.0), weight(particles), basis(R);
   AlignedVector<double> w;

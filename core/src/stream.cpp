@@ -114,7 +114,6 @@ void Stream::gather(const std::vector<int>& order, int begin, int end) {
   const Measure drawn = measure_;
   MeasureState calm = measure_.state();
   for (double& a : calm.alpha) a *= kCalm;
-  calm.theta *= kCalm;
   measure_.set(std::move(calm));
   forest_.refresh(true);
   for (int row : alone) reinsert(row);

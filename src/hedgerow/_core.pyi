@@ -55,13 +55,41 @@ def CustomCallable(stats: NDArray[numpy.float64], callable: Callable[..., Any], 
 class Prior:
     """Start values and laws of a prior."""
 
-    def __init__(self, kind: str, alpha: float, sigma: float, tau: float, theta: float, alpha_law: tuple[float, float] | None = None, sigma_law: tuple[float, float] | None = None, tau_law: tuple[float, float] | None = None, theta_law: tuple[float, float] | None = None, q: NDArray[numpy.float64] | None = None) -> None: ...
+    def __init__(self, kind: str, values: dict[str, Any], laws: dict[str, Any], q: NDArray[numpy.float64] | None = None) -> None: ...
 
     @property
     def groups(self) -> int: ...
 
     @property
     def bases(self) -> int: ...
+
+class Measure:
+    """
+    A plain normalized random measure with u and its hyper-parameters as state.
+    """
+
+    def __init__(self, prior: Prior, n: int) -> None: ...
+
+    def log_kappa(self, sizes: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+        """log of the prior weight of clusters of these sizes."""
+
+    def log_partition(self, sizes: NDArray[numpy.int64]) -> float: ...
+
+    def log_front(self) -> float: ...
+
+    def log_weights(self, sizes: NDArray[numpy.int64], seed: int) -> tuple[Any, ...]:
+        """
+        Draws of the log weights of occupied atoms given u, and the log weight of a new cluster.
+        """
+
+    def update(self, sizes: NDArray[numpy.int64], seed: int, u: bool = True, hyper: bool = True) -> None: ...
+
+    def first_guess(self, seed: int) -> None:
+        """A first u, before there are clusters."""
+
+    def state(self) -> dict[str, Any]: ...
+
+    def set_state(self, measure: dict[str, Any]) -> None: ...
 
 class Kernel:
     """A recipe for a kernel; every chain makes its own."""
@@ -88,7 +116,7 @@ class Halt:
 
     def ask(self) -> None: ...
 
-def smc(likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None, particles: int, threshold: float, seed: int, stream: int, shuffle: bool, halt: Halt | None = None) -> dict[str, Any]: ...
+def smc(likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None, particles: int, threshold: float, seed: int, sequence: int, shuffle: bool, halt: Halt | None = None) -> dict[str, Any]: ...
 
 class WeightedGuide:
     """A guide tree with P(not one cluster) per node."""
@@ -103,7 +131,7 @@ def tree_guided(guides: Sequence[WeightedGuide], grown: int, global_moves: int, 
 class Chain:
     """One chain: a state and the kernel that moves it."""
 
-    def __init__(self, likelihood: Likelihood, prior: Prior, kernel: Kernel, labels: NDArray[numpy.int32], groups: NDArray[numpy.int32] | None = None, seed: int = 0, stream: int = 0) -> None: ...
+    def __init__(self, likelihood: Likelihood, prior: Prior, kernel: Kernel, labels: NDArray[numpy.int32], groups: NDArray[numpy.int32] | None = None, seed: int = 0, sequence: int = 0) -> None: ...
 
     def run(self, iterations: int, thin: int = 1) -> dict[str, Any]: ...
 
@@ -153,7 +181,7 @@ class TreeBuilder:
     Builds forests over the rows of a likelihood; u and the hyper-parameters are its state.
     """
 
-    def __init__(self, likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None = None, indptr: NDArray[numpy.int64] | None = None, indices: NDArray[numpy.int32] | None = None, seed: int = 0, stream: int = 0) -> None: ...
+    def __init__(self, likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None = None, indptr: NDArray[numpy.int64] | None = None, indices: NDArray[numpy.int32] | None = None, seed: int = 0, sequence: int = 0) -> None: ...
 
     def bhc(self) -> None:
         """Greedy build from scratch."""
@@ -289,34 +317,6 @@ class Guide:
     def induced(self, rows: NDArray[numpy.int32]) -> dict[str, Any]:
         """The induced tree of these rows, as named arrays."""
 
-class Measure:
-    """
-    A plain normalized random measure with u and its hyper-parameters as state.
-    """
-
-    def __init__(self, prior: Prior, n: int) -> None: ...
-
-    def log_kappa(self, sizes: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
-        """log of the prior weight of clusters of these sizes."""
-
-    def log_partition(self, sizes: NDArray[numpy.int64]) -> float: ...
-
-    def log_front(self) -> float: ...
-
-    def log_weights(self, sizes: NDArray[numpy.int64], seed: int) -> tuple[Any, ...]:
-        """
-        Draws of the log weights of occupied atoms given u, and the log weight of a new cluster.
-        """
-
-    def update(self, sizes: NDArray[numpy.int64], seed: int, u: bool = True, hyper: bool = True) -> None: ...
-
-    def first_guess(self, seed: int) -> None:
-        """A first u, before there are clusters."""
-
-    def state(self) -> dict[str, Any]: ...
-
-    def set_state(self, measure: dict[str, Any]) -> None: ...
-
 class Ledger:
     """Sufficient statistics of numbered sets of rows."""
 
@@ -415,10 +415,10 @@ class PartitionSearch:
     def start_at(self, labels: NDArray[numpy.int32]) -> None:
         """Start from a partition."""
 
-    def start_afresh(self, seed: int, stream: int) -> None:
+    def start_afresh(self, seed: int, sequence: int) -> None:
         """Start from a sequential allocation in random order."""
 
-    def descend(self, seed: int, stream: int, max_sweeps: int = 100, zealous: int = 10) -> None:
+    def descend(self, seed: int, sequence: int, max_sweeps: int = 100, zealous: int = 10) -> None:
         """
         Sweep until no move helps, then rebuild whole clusters while that helps.
         """

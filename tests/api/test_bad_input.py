@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from tests.checks import HOUSE, refused
 
 from hedgerow.errors import ParameterError
-from hedgerow.likelihoods import Bernoulli, Categorical, Custom, GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson
+from hedgerow.likelihoods import Bernoulli, Categorical, Custom, GaussianDiagonal, GaussianWishart, Multinomial, Poisson
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
 
@@ -19,7 +20,6 @@ NAN, INF = float("nan"), float("inf")
 GOOD = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0], [0.0, 7.0]])
 
 #: Owner(name=value): name must <requirement>. Got <value>.
-HOUSE = re.compile(r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL)
 
 
 def plain_sum() -> Custom:
@@ -108,15 +108,6 @@ REFUSED_AS_COUNTS: dict[str, tuple[Any, str]] = {
     "sparse without columns": (sparse.csr_array((3, 0)), "X must have at least one column"),
     "sparse vector": (sparse.coo_array(np.ones(3)), "X must be two-dimensional"),
 }
-
-
-def refused(model: Likelihood, X: Any, words: str) -> None:
-    """Every door refuses, in the house's form."""
-    doors = (model.check, model.resolve, lambda X: Mixture(DP(), model).log_joint(X, [0] * 4))
-    for door in doors:
-        with pytest.raises(ParameterError, match=words) as caught:
-            door(X)
-        assert HOUSE.match(str(caught.value)), str(caught.value)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

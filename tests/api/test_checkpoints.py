@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.checks import assert_same_posterior as assert_same
 
 import hedgerow as hr
 from hedgerow.kernels import Kernel
@@ -69,14 +70,6 @@ def begin(model: hr.Mixture, X: Any, folder: Path, blocks: int = 12, **changed: 
         sample(model, X, **settings)
 
 
-def assert_same(a: hr.Posterior, b: hr.Posterior) -> None:
-    for name in FIELDS:
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
-    assert list(a.sample_stats) == list(b.sample_stats)
-    for name, stat in a.sample_stats.items():
-        np.testing.assert_array_equal(stat, b.sample_stats[name], err_msg=name)
-
-
 @pytest.fixture(autouse=True)
 def fast_disk(monkeypatch) -> None:
     """Nobody pulls the plug here; flushing every file to the disk would take most of the time."""
@@ -104,7 +97,7 @@ def test_a_chain_taken_up_at_every_iteration(X, kernel) -> None:
         chain = Chain(model, data, kernel, seed=1)
         blocks = []
         for i in range(16):
-            other = Chain(model, data, kernel, labels=np.zeros(len(data)), seed=99, stream=7)
+            other = Chain(model, data, kernel, labels=np.zeros(len(data)), seed=99, sequence=7)
             other.restore(chain.state())
             chain = other
             if i < 6:

@@ -15,6 +15,7 @@ from io import StringIO
 import numpy as np
 import pytest
 from scipy import io, sparse
+from tests.checks import run
 
 from hedgerow import data
 from hedgerow.cli import main, summary
@@ -54,12 +55,6 @@ def folder(tmp_path_factory):
     fit = ["fit", str(place / "flowers.csv"), "--id", "plant", "--drop", "species", "--out", str(place / "run"), *SHORT]
     assert main(fit) == 0
     return place
-
-
-def run(capsys, *arguments):
-    code = main([str(argument) for argument in arguments])
-    seen = capsys.readouterr()
-    return code, seen.out, seen.err
 
 
 # demo

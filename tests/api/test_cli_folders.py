@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 from scipy import sparse
+from tests.checks import run
 
 import hedgerow as hr
 from hedgerow import data
@@ -37,12 +38,6 @@ def place(tmp_path_factory):
     fit = ["fit", folder / "flowers.csv", "--id", "plant", "--out", folder / "run", *SHORT, "--seed", "3"]
     assert main([str(word) for word in (*fit, "--title", "Mine", "--loss", "binder")]) == 0
     return folder
-
-
-def run(capsys, *arguments):
-    code = main([str(argument) for argument in arguments])
-    seen = capsys.readouterr()
-    return code, seen.out, seen.err
 
 
 def copied(place, tmp_path):

@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 import pytest
+from tests.checks import run
 
 from hedgerow import data
-from hedgerow.cli import main
 from hedgerow.posterior import load
 
 SHORT = ["--draws", "20", "--warmup", "20", "--chains", "2", "--seed", "0", "--quiet"]
@@ -22,12 +22,6 @@ def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "flowers.npy"
     np.save(path, data.iris().X)
     return path
-
-
-def run(capsys, *arguments):
-    code = main([str(argument) for argument in arguments])
-    seen = capsys.readouterr()
-    return code, seen.out, seen.err
 
 
 def contents(folder):

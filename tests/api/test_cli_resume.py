@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.checks import run
 
 import hedgerow as hr
 from hedgerow import sampling
@@ -42,12 +43,6 @@ def whole(table, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "whole"
     assert main(["fit", str(table), "--out", str(folder), *FIT]) == 0
     return folder
-
-
-def run(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    seen = capsys.readouterr()
-    return code, seen.out, seen.err
 
 
 def stop_after(monkeypatch, blocks: int) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.checks import run
 
 from hedgerow.apps.video.frames import open_frames
 from hedgerow.apps.video.result import Segmentation
@@ -46,12 +47,6 @@ def place(tmp_path_factory):
     arguments = ["segment", str(folder / "clip.mp4"), "--out", str(folder / "run"), "--supervoxels", "60", "--segments", "3"]
     assert main([*arguments, "--quiet"]) == 0
     return folder
-
-
-def run(capsys, *arguments):
-    code = main(["segment", *(str(argument) for argument in arguments)])
-    seen = capsys.readouterr()
-    return code, seen.out, seen.err
 
 
 def volume(folder):

@@ -36,7 +36,7 @@ def same(labels: np.ndarray) -> bool:
 @pytest.mark.parametrize("kernel", [kind.examples()[0] for kind in KERNELS], ids=lambda kernel: type(kernel).__name__)
 def test_a_restored_chain_is_the_same_chain(kernel: hr.Kernel) -> None:
     def chain(seed: int) -> Chain:
-        return Chain(MODEL, ROWS, kernel, labels=np.zeros(60, np.int32), seed=seed, stream=0)
+        return Chain(MODEL, ROWS, kernel, labels=np.zeros(60, np.int32), seed=seed, sequence=0)
 
     first, second = chain(1), chain(2)
     first.warm_up(4, 0, 4)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.checks import assert_same_posterior as assert_same
 
 import hedgerow as hr
 from hedgerow.sampling import Chain
@@ -47,14 +48,6 @@ def model() -> hr.Mixture:
 def draw(model: hr.Mixture, X: Any, **changed: Any) -> hr.Posterior:
     settings: dict[str, Any] = {"kernel": hr.Gibbs(), "draws": 12, "warmup": 5, "chains": 2, "seed": 3}
     return hr.sample(model, X, **(settings | changed))
-
-
-def assert_same(a: hr.Posterior, b: hr.Posterior) -> None:
-    for name in TRACES:
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
-    assert list(a.sample_stats) == list(b.sample_stats)
-    for name, stat in a.sample_stats.items():
-        np.testing.assert_array_equal(stat, b.sample_stats[name], err_msg=name)
 
 
 # ---------------------------------------------------------------------------------------------- seeds

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.checks import assert_same_rounds as assert_same
 
 import hedgerow as hr
 from hedgerow.distributed import Conditional, DistributedPosterior, ibhc, sample, sampler, workers
 
 KERNEL = Conditional(scouts=300, pairs=12)
 SETTINGS: dict[str, Any] = {"kernel": KERNEL, "draws": 12, "warmup": 8, "seed": 5, "init": "one", "labels": "all"}
-TRACES = ("log_joint", "n_clusters", "log_u", "alpha", "sigma")
 needs_dask = pytest.mark.filterwarnings("ignore")  # Dask's own warnings, from its many parts
 
 
@@ -48,13 +48,6 @@ def model(X) -> hr.Mixture:
 @pytest.fixture(scope="module")
 def here(model, parts) -> DistributedPosterior:
     return sample(model, parts, **SETTINGS)
-
-
-def assert_same(a: DistributedPosterior, b: DistributedPosterior) -> None:
-    for name in TRACES:
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
-    for draw in range(a.draws):
-        np.testing.assert_array_equal(a.labels(draw), b.labels(draw))
 
 
 def cluster(workers: int, **options: Any) -> Any:

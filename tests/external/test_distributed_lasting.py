@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.checks import assert_same_rounds as assert_same
 
 import hedgerow as hr
 from hedgerow.distributed import Conditional, DistributedPosterior, resume, sample
@@ -20,7 +21,6 @@ from hedgerow.distributed.working_shard import Command
 from hedgerow.distributed.working_shard import Sweep as SweepCommand
 
 SETTINGS: dict[str, Any] = {"kernel": Conditional(scouts=200, pairs=8), "draws": 10, "warmup": 4, "seed": 5, "labels": "all"}
-TRACES = ("log_joint", "n_clusters", "log_u", "alpha", "sigma", "tau", "theta")
 PRIORS = {"NGG": hr.NGG(hr.Gamma(1, 1), hr.Beta(1, 3)), "DP": hr.DP(hr.Gamma(1, 1)), "PitmanYor": hr.PitmanYor(0.6, hr.Beta(2, 3))}
 needs_dask = pytest.mark.filterwarnings("ignore")  # Dask's own warnings, from its many parts
 
@@ -41,13 +41,6 @@ def model() -> hr.Mixture:
 @pytest.fixture(scope="module")
 def whole(model, paths) -> DistributedPosterior:
     return sample(model, paths, **SETTINGS)
-
-
-def assert_same(a: DistributedPosterior, b: DistributedPosterior) -> None:
-    for name in TRACES:
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
-    for draw in range(a.draws):
-        np.testing.assert_array_equal(a.labels(draw), b.labels(draw))
 
 
 class LostError(Exception):

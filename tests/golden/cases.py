@@ -55,7 +55,7 @@ def _chains() -> Iterator[Case]:
 
 def _run(model: hr.Mixture, X: Any, kernel: hr.Kernel, warmup: int, draws: int) -> Found:
     n = len(X)
-    chain = Chain(model, X, kernel, seed=7, stream=2, times=times_for(model.prior, n))
+    chain = Chain(model, X, kernel, seed=7, sequence=2, times=times_for(model.prior, n))
     chain.warm_up(warmup, 0, warmup)
     block = chain.run(draws)
     values = {"u": np.vectorize(math.exp)(block.log_u[-1])}  # by the C library, as the core did when u was what is kept

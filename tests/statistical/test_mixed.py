@@ -68,10 +68,10 @@ def frequencies(model: hr.Mixture, kernel: hr.Kernel, times: np.ndarray, xi: np.
     """(chains, partitions): the share of each partition in each of many independent chains."""
     place = {tuple(p): i for i, p in enumerate(PARTITIONS.tolist())}
     out = np.zeros((40, len(PARTITIONS)))
-    for stream, row in enumerate(out):
+    for sequence, row in enumerate(out):
         start = {"u": np.ones(len(np.unique(times))) if xi is None else xi}
-        labels = PARTITIONS[(7 * stream) % len(PARTITIONS)]
-        chain = Chain(model, X, kernel, labels=labels, seed=11, stream=stream, start=start, times=times, update_u=xi is None)
+        labels = PARTITIONS[(7 * sequence) % len(PARTITIONS)]
+        chain = Chain(model, X, kernel, labels=labels, seed=11, sequence=sequence, start=start, times=times, update_u=xi is None)
         chain.run(50)
         for labels, count in zip(*np.unique(chain.run(500).labels, axis=0, return_counts=True), strict=True):
             row[place[tuple(labels.tolist())]] = count / 500

@@ -99,8 +99,8 @@ def test_draws(mixing: str, alpha: float | hr.Gamma, draws: int) -> None:
     code = 5 ** np.arange(len(X))
     where = {int(key): i for i, key in enumerate(PARTITIONS @ code)}
     first = np.array([0, 1, 1, 0])  # possible under every mixing
-    for stream, row in enumerate(found):
-        chain = Chain(model, X, hr.Gibbs(), labels=first, seed=3, stream=stream, times=TIMES)
+    for sequence, row in enumerate(found):
+        chain = Chain(model, X, hr.Gibbs(), labels=first, seed=3, sequence=sequence, times=TIMES)
         chain.warm_up(300, 0, 300)
         for key, count in zip(*np.unique(chain.run(draws // 32, 10).labels @ code, return_counts=True), strict=True):
             row[where[int(key)]] = count / (draws // 32)

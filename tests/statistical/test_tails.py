@@ -53,10 +53,10 @@ def shares(prior: hr.Prior, X: np.ndarray, draws: int, thin: int, chains: int = 
     code = 5 ** np.arange(len(X))
     order = np.argsort(partitions @ code)
     out = np.zeros((chains, len(partitions)))
-    for stream, row in enumerate(out):
+    for sequence, row in enumerate(out):
         times = np.zeros(len(X), int) if isinstance(prior, hr.MixedNRM) else None
-        first = partitions[7 * stream % len(partitions)]
-        chain = Chain(hr.Mixture(prior, FAMILY), X, hr.Gibbs(), labels=first, seed=5, stream=stream, times=times)
+        first = partitions[7 * sequence % len(partitions)]
+        chain = Chain(hr.Mixture(prior, FAMILY), X, hr.Gibbs(), labels=first, seed=5, sequence=sequence, times=times)
         chain.warm_up(warmup, 0, warmup)
         labels = chain.run(draws // chains, thin).labels
         at = order[np.searchsorted((partitions @ code)[order], labels @ code)]

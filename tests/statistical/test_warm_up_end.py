@@ -38,8 +38,8 @@ def p_value(kernel: Kernel, iterations: int, *, ended: bool) -> float:
     rng = np.random.default_rng(1)
     index = {row.tobytes(): i for i, row in enumerate(exact.partitions.astype(np.int32))}
     counts = np.zeros(len(exact.partitions))
-    for stream, drawn in enumerate(rng.choice(len(counts), size=REPLICATES, p=exact.probabilities)):
-        chain = Chain(MODEL, X, kernel, labels=np.arange(len(X)), seed=2, stream=stream, bound=bound)
+    for sequence, drawn in enumerate(rng.choice(len(counts), size=REPLICATES, p=exact.probabilities)):
+        chain = Chain(MODEL, X, kernel, labels=np.arange(len(X)), seed=2, sequence=sequence, bound=bound)
         chain.warm_up(iterations, 0, 100)
         if ended:
             chain.end_warm_up()

@@ -16,7 +16,7 @@ from hedgerow import _core
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(?P<kind>\w+) file=(?P<file>\S+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 # What a section may touch, tests and generated stubs apart.
-MOST = {"a prior": 2, "a likelihood": 5, "a kernel": 5, "a loss": 2, "a command": 2}
+MOST = {"a prior": 2, "a prior with a hyper-parameter of its own": 4, "a likelihood": 5, "a kernel": 5, "a loss": 2, "a command": 2}
 
 
 def sections() -> dict[str, list[re.Match[str]]]:
@@ -65,10 +65,8 @@ def test_few_files_are_touched() -> None:
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 def test_the_skeletons_in_cpp_are_cpp(copy: Path) -> None:
-    sources = [
-        fence["file"] for fences in sections().values() for fence in fences if fence["file"].endswith(".cpp") and fence["kind"] == "cpp"
-    ]
-    assert sources
+    sources = [fence["file"] for fences in sections().values() for fence in fences if re.fullmatch(r"core/src/\w+\.cpp", fence["file"])]
+    assert len(sources) > 1
     command = [
         "c++",
         "-std=c++20",
@@ -97,8 +95,30 @@ from hedgerow.kernels import KERNELS
 from hedgerow.likelihoods import LIKELIHOODS
 from hedgerow.priors import PRIORS
 from hedgerow.summaries import LOSSES, distance, point_estimate
+from hedgerow.trees import TreeStream
 
 assert hr.__file__.startswith(sys.argv[1]), hr.__file__
+
+own = read_prior("Proportional(ratio=Gamma(3, 2))")
+assert "ratio" in own.carried() and "ratio" not in hr.DP().carried()
+total = sum(ways * np.exp(own.log_partition(sizes)) for sizes, ways in (([3], 1), ([2, 1], 3), ([1, 1, 1], 1)))
+assert np.isclose(total, 1, rtol=1e-6)
+if "built" in sys.argv:
+    hr.testing.check_prior(own, n=4, draws=300).raise_if_failed()
+    X = np.array([[-1.0], [-0.8], [1.0], [1.3]])
+    for model in (hr.Mixture(example, hr.GaussianWishart().resolve(X)) for example in type(own).examples()):
+        hr.testing.check_kernel(hr.Gibbs(), model, X, replicates=48, iterations=600).raise_if_failed()
+    post = hr.sample(model, X, kernel=hr.Gibbs(), draws=8, warmup=5, chains=2, seed=0, checkpoint=sys.argv[2] + "/own")
+    assert post.ratio.shape == (2, 8) and np.ptp(post.ratio) > 0
+    post.save(sys.argv[2] + "/own.npz")
+    np.testing.assert_array_equal(hr.load(sys.argv[2] + "/own.npz").ratio, post.ratio)
+    assert hr.resume(sys.argv[2] + "/own", draws=9).ratio.shape == (2, 9)
+    assert hr.smc(model, X, particles=20, seed=0).ratio.shape == (20,)
+    stream = TreeStream(model, seed=0)
+    stream.add(X)
+    stream.save(sys.argv[2] + "/stream")
+    assert TreeStream.load(sys.argv[2] + "/stream").log_joint == stream.log_joint
+    sys.exit()
 
 # What the C++ of the skeletons would bring, by what there is.
 from scipy.special import gammaln
@@ -138,6 +158,22 @@ def test_what_they_add_is_known_everywhere(copy: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script, copy / "src", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("3 rows, 2 columns\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("c++") is None or shutil.which("cmake") is None, reason="there is no C++ compiler or no CMake")
+def test_a_prior_with_a_hyper_parameter_of_its_own_sits_the_exam(copy: Path, tmp_path: Path) -> None:
+    """With the skeletons compiled: minutes."""
+    shutil.copy(ROOT / "CMakeLists.txt", copy)
+    build = copy / "build"
+    subprocess.run(["cmake", "-S", copy, "-B", build, f"-DPython_EXECUTABLE={sys.executable}"], check=True, capture_output=True)
+    subprocess.run(["cmake", "--build", build, "--target", "_core"], check=True, capture_output=True)
+    (module,) = build.glob("core/_core*.so")
+    shutil.copy(module, copy / "src" / "hedgerow")
+    script = tmp_path / "use.py"
+    script.write_text(textwrap.dedent(USE), encoding="utf-8")
+    done = subprocess.run([sys.executable, script, copy / "src", tmp_path, "built"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def changes() -> list[tuple[str, str]]:

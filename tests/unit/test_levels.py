@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from tests.checks import HOUSE, refused
 
 from hedgerow.data import mixed as mixed_module
 from hedgerow.errors import ParameterError
@@ -21,11 +22,8 @@ from hedgerow.likelihoods import Bernoulli, Categorical, Likelihood, Poisson
 from hedgerow.likelihoods import bernoulli as bernoulli_module
 from hedgerow.likelihoods import categorical as categorical_module
 from hedgerow.likelihoods import poisson as poisson_module
-from hedgerow.mixture import Mixture
-from hedgerow.priors import DP
 
 NAN, INF = float("nan"), float("inf")
-HOUSE = re.compile(r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL)
 
 # Where levels come from
 
@@ -177,14 +175,6 @@ def test_docstring_examples(module: Any) -> None:
 
 
 # Bad input
-
-
-def refused(model: Likelihood, X: Any, words: str) -> None:
-    doors = (model.check, model.resolve, lambda X: Mixture(DP(), model).log_joint(X, [0] * 4))
-    for door in doors:
-        with pytest.raises(ParameterError, match=words) as caught:
-            door(X)
-        assert HOUSE.match(str(caught.value)), str(caught.value)
 
 
 BAD: list[tuple[Any, Any, str]] = [

@@ -133,3 +133,11 @@ def test_what_a_prior_has_no_use_for_is_nought() -> None:
     assert packed({"log_u": 0.0, "alpha": [1.0, 2.0], "sigma": 0.5, "tau": 1.0})["theta"] == 0.0
     assert hr.NGG().carried() == NAMES[:-1]
     assert hr.PitmanYor().carried() == NAMES
+
+
+def test_the_old_name_of_a_sequence_is_taken_with_a_warning() -> None:
+    model, X = hr.Mixture(hr.DP(), hr.GaussianWishart()), np.array([[0.0], [0.1], [9.0]])
+    new = Chain(model, X, hr.Gibbs(), seed=0, sequence=3)
+    with pytest.warns(FutureWarning, match="sequence"):
+        old = Chain(model, X, hr.Gibbs(), seed=0, stream=3)
+    np.testing.assert_array_equal(new.run(5).labels, old.run(5).labels)

@@ -23,7 +23,7 @@ void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& size
 class TreeBuilder {
  public:
   TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,
-              std::uint64_t seed, std::uint64_t stream);
+              std::uint64_t seed, std::uint64_t sequence);
   TreeBuilder(const TreeBuilder&) = delete;
   TreeBuilder& operator=(const TreeBuilder&) = delete;
 

@@ -100,7 +100,7 @@ class JoinWeights {
 class Chain {
  public:
   Chain(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::unique_ptr<Kernel> kernel,
-        const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t stream);
+        const std::vector<int>& labels, std::vector<int> groups, std::uint64_t seed, std::uint64_t sequence);
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 

@@ -12,40 +12,11 @@
 #include <optional>
 #include <vector>
 
+#include "hedgerow/closed_form.hpp"
+#include "hedgerow/measure_state.hpp"
 #include "hedgerow/rng.hpp"
 
 namespace hedgerow {
-
-struct Law {
-  double a, b;  // Gamma(shape a, rate b) or Beta(a, b)
-};
-
-enum class PriorKind { dp, nrm, py };
-
-// What the user asked for: start values and laws; frozen.
-struct Prior {
-  PriorKind kind = PriorKind::dp;
-  double alpha = 1.0, sigma = 0.0, tau = 1.0, theta = 1.0;
-  std::optional<Law> alpha_law, sigma_law, tau_law, theta_law;
-  int groups = 1, bases = 1;
-  std::vector<double> q;  // groups × bases, empty means 1
-};
-
-// What the updates of a measure change. Everything that copies, binds or stores a state goes by this list of names.
-struct MeasureState {
-  std::vector<double> log_u;  // one per group
-  std::vector<double> alpha;  // one per basis measure
-  double sigma = 0.0, tau = 1.0, theta = 1.0;
-
-  template <class Self, class Visit>
-  static void each(Self& self, const Visit& visit) {
-    visit("log_u", self.log_u);
-    visit("alpha", self.alpha);
-    visit("sigma", self.sigma);
-    visit("tau", self.tau);
-    visit("theta", self.theta);
-  }
-};
 
 class Measure {
  public:
@@ -55,14 +26,16 @@ class Measure {
   int bases() const { return R_; }
   bool mixed() const { return R_ > 1; }
   const Prior& prior() const { return prior_; }
-  bool has_laws() const { return prior_.alpha_law || prior_.sigma_law || prior_.tau_law || prior_.theta_law; }
+  bool has_laws() const {
+    const auto has = [](const Prior::Own& one) { return one.law.has_value(); };
+    return prior_.alpha_law || prior_.sigma_law || prior_.tau_law || std::any_of(prior_.own.begin(), prior_.own.end(), has);
+  }
 
   // State.
   double log_u(int t = 0) const { return now_.log_u[t]; }
   double alpha(int r = 0) const { return now_.alpha[r]; }
   double sigma() const { return now_.sigma; }
   double tau() const { return now_.tau; }
-  double theta() const { return now_.theta; }
   const MeasureState& state() const { return now_; }
   void set(MeasureState state);
   // Whether a measure of this prior can be in a state that comes from outside.
@@ -113,13 +86,12 @@ class Measure {
   // What is reported as the prior part of the log joint: with u integrated out for DP and Pitman–Yor.
   double log_partition(const std::vector<int>& sizes, const std::vector<double>& log_q) const;
 
-  // Predictive weights of one more point, plain measure only: an existing cluster (m − σ)·join, a new one `fresh`, with u
-  // integrated against p(u | Π) rather than fixed: ∫ p(u|Π) (u/n)/(u+τ) du, and the rest.
-  struct Predictive {
-    double join, fresh;
-  };
+  // Predictive weights of one more point, plain measure only, with u integrated against p(u | Π) rather than fixed:
+  // ∫ p(u|Π) (u/n)/(u+τ) du, and the rest.
   Predictive predictive(int clusters) const;
 
+  // The hyper-parameters that have laws drawn from them, before any data.
+  void draw_start(Rng& rng);
   // Gibbs updates of (u or ξ), and of the hyper-parameters that have laws, along with u where that mixes better and is allowed.
   // `log_q` holds R values per cluster. Of many groups only the `chosen` ones may be renewed, one by one; all are by a common factor.
   void update_u(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, const std::vector<char>* chosen = nullptr);
@@ -143,13 +115,11 @@ class Measure {
   void refresh();
   void find_blocks();
   bool reaches(int t, int r) const { return lq(t, r) > kNoMixing; }
-  double log_pitman_yor(const std::vector<int>& sizes, double theta, double sigma) const;
   static double log_psi_over_alpha(double log_x, double sigma, double tau);
   static double psi_over_alpha(double log_x, double sigma, double tau) { return std::exp(log_psi_over_alpha(log_x, sigma, tau)); }
 
   // Updates (measure_updates.cpp).
   Tally tally(Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q) const;
-  void update_pitman_yor(Rng& rng, const std::vector<int>& sizes);
   void update_stable(Rng& rng, const std::vector<int>& sizes);
   void update_dirichlet(Rng& rng, const std::vector<int>& sizes);
   void update_groups(Rng& rng, const Tally& tally, const std::vector<char>* chosen);

@@ -1,4 +1,4 @@
-// Random numbers: xoshiro256++ streams and the few laws the samplers need, the same on every platform.
+// Random numbers: xoshiro256++ sequences and the few laws the samplers need, the same on every platform.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@ namespace hedgerow {
 
 class Rng {
  public:
-  // One stream per (seed, stream); streams of one seed are unrelated by construction of the hash, not by jumps.
-  explicit Rng(std::uint64_t seed = 0, std::uint64_t stream = 0) {
-    std::uint64_t x = seed ^ (0x9E3779B97F4A7C15ull * (stream + 1));
+  // One sequence per (seed, sequence); those of one seed are unrelated by construction of the hash, not by jumps.
+  explicit Rng(std::uint64_t seed = 0, std::uint64_t sequence = 0) {
+    std::uint64_t x = seed ^ (0x9E3779B97F4A7C15ull * (sequence + 1));
     for (auto& word : state_) word = splitmix(x);
     for (int i = 0; i < 16; ++i) next();
   }

@@ -24,6 +24,6 @@ struct SmcResult {
 // Rows come group by group, in the given order or shuffled within the group. log_u and alpha hold one value per group and per
 // basis measure for each particle.
 SmcResult smc(const Likelihood& likelihood, const Prior& prior, const std::vector<int>& groups, int particles, double threshold,
-              std::uint64_t seed, std::uint64_t stream, bool shuffle);
+              std::uint64_t seed, std::uint64_t sequence, bool shuffle);
 
 }  // namespace hedgerow

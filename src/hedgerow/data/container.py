@@ -17,7 +17,8 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import metadata
 from inspect import signature
@@ -31,7 +32,7 @@ from hedgerow.data.npy import read_npy
 from hedgerow.errors import ParameterError, require
 from hedgerow.writing import whole_file
 
-__all__ = ["Container", "FormatError", "NotStorableError", "decode", "encode", "kind_of", "read_container", "write_container"]
+__all__ = ["Container", "FormatError", "NotStorableError", "decode", "encode", "kind_of", "read_container", "whole", "write_container"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -48,6 +49,17 @@ class FormatError(ParameterError):
 
 class NotStorableError(ParameterError):
     """An object that cannot be written as JSON and arrays, such as a function."""
+
+
+@contextmanager
+def whole(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Putting together what a file holds: parts that do not fit are refused in words."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OverflowError) as error:
+        raise FormatError(f"load(path={str(path)!r}): path must hold {what}. Got parts that do not fit together: {error}.") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ storage tests run over.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -29,14 +30,14 @@ class Site:
     likelihood : _core.Likelihood
         Bound to the rows.
     prior : _core.Prior
-    seed, stream : int
+    seed, sequence : int
         The random numbers of the chain.
     groups : (n,) int32, optional
         Group of every row under a grouped prior.
 
     >>> import hedgerow as hr
     >>> bound = hr.GaussianWishart().resolve([[0.0], [1.0]]).bind([[0.0], [1.0]])
-    >>> site = Site(bound, hr.DP().to_core(), seed=0, stream=0)
+    >>> site = Site(bound, hr.DP().to_core(), seed=0, sequence=0)
     >>> type(hr.Gibbs().to_core(site)).__name__
     'Kernel'
     """
@@ -44,8 +45,14 @@ class Site:
     likelihood: _core.Likelihood
     prior: _core.Prior
     seed: int
-    stream: int
+    sequence: int
     groups: npt.NDArray[np.int32] | None = None
+
+    @property
+    def stream(self) -> int:
+        """The sequence, by its name of 0.1."""
+        warnings.warn("Site.stream is now Site.sequence.", FutureWarning, stacklevel=2)
+        return self.sequence
 
 
 class Kernel(ABC):
@@ -92,7 +99,7 @@ class Kernel(ABC):
 
         >>> import hedgerow as hr
         >>> bound = hr.GaussianWishart().resolve([[0.0], [1.0]]).bind([[0.0], [1.0]])
-        >>> type(hr.Gibbs().to_core(Site(bound, hr.DP().to_core(), seed=0, stream=0))).__name__
+        >>> type(hr.Gibbs().to_core(Site(bound, hr.DP().to_core(), seed=0, sequence=0))).__name__
         'Kernel'
         """
 

@@ -56,7 +56,7 @@ def without_gaps(X: FloatArray) -> FloatArray:
 def tree_score(bound: _core.Likelihood) -> float:
     """Log joint of the better of two forests built row by row, under a Dirichlet process of concentration 1."""
     word = int(np.random.SeedSequence(0).generate_state(1, np.uint64)[0])
-    prior = _core.Prior("dp", 1.0, 0.0, 1.0, 0.0, None, None, None, None)
+    prior = _core.Prior("dp", {"alpha": 1.0, "sigma": 0.0, "tau": 1.0}, {})
     builder = _core.TreeBuilder(bound, prior, None, None, None, word, 0)
     builder.ibhc("reinsert", "seq", True, None, False, False)
     best = float(builder.log_joint())

@@ -17,15 +17,15 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.data.container import (
-    FormatError,
     NotStorableError,
     decode,
     encode,
     read_container,
+    whole,
     write_container,
 )
 from hedgerow.data.csr import read_csr
-from hedgerow.errors import ParameterError, require
+from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior.draws import TRACES, Draws
 from hedgerow.priors.state import VALUES, fits, with_log_u
@@ -64,14 +64,8 @@ def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str
     """The constructor arguments of a posterior, from a file that `save_posterior` wrote."""
     require(model is None or isinstance(model, Mixture), "load", "model", model, "be a Mixture, or left out")
     stored = read_container(path, KIND, (1, VERSION))
-    try:
+    with whole(path, "a whole posterior"):
         return unpack(stored.content, stored.arrays, model)
-    except ParameterError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        raise FormatError(
-            f"load(path={str(path)!r}): path must hold a whole posterior. Got parts that do not fit together: {error}."
-        ) from error
 
 
 def unpack(content: Mapping[str, Any], given: Mapping[str, npt.NDArray[Any]], model: Mixture | None) -> dict[str, Any]:

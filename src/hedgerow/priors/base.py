@@ -382,10 +382,12 @@ class Prior(ABC):
         require(edge, owner, name, value, f"{'be 0 or ' if zero else ''}lie at least {LEAST_FRACTION:.0e} from 0 and from 1")
         object.__setattr__(self, name, number)
 
-    def _law_pair(self, name: str) -> tuple[float, float] | None:
-        """The law of a field as the core takes it: (a, b), or None when the field is fixed."""
-        law = self.laws().get(name)
-        return None if law is None else (law.a, law.b)
+    def _compiled(self, kind: str, measure: tuple[float, float, float], q: NDArray[np.float64] | None = None) -> _core.Prior:
+        """The core's prior: start values of (α, σ, τ) and, by name, of what else some prior has; laws by name."""
+        own = self.values()
+        values = dict(zip(("alpha", "sigma", "tau"), measure, strict=True))
+        values |= {name: own.get(name, 0.0) for name, value in VALUES.items() if not value.common}
+        return _core.Prior(kind, values, {name: (law.a, law.b) for name, law in self.laws().items()}, q)
 
 
 def _checked_n(owner: str, method: str, n: object) -> int:

@@ -62,7 +62,7 @@ class DP(Prior):
 
     def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core."""
-        return _core.Prior("dp", self.values()["alpha"], 0.0, 1.0, 0.0, self._law_pair("alpha"), None, None, None)
+        return self._compiled("dp", self.measure(self.values()))
 
     def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
         return reference.log_joint_at_log(sizes, log_u, *self.measure(values))

@@ -150,10 +150,7 @@ class MixedNRM(Prior):
         """The same prior for the compiled core, over these groups."""
         if grouping is None:
             raise ParameterError("MixedNRM.to_core(grouping=None): the groups must be given; pass times= where the data go.")
-        alpha, sigma, tau = self.base.measure(self.values())
-        law = self.base._law_pair
-        q = np.ascontiguousarray(grouping.q)
-        return _core.Prior("nrm", alpha, sigma, tau, 0.0, law("alpha"), law("sigma"), law("tau"), None, q)
+        return self._compiled("nrm", self.base.measure(self.values()), np.ascontiguousarray(grouping.q))
 
     def log_grouped(self, counts: ArrayLike, xi: ArrayLike, grouping: Grouping, **values: Any) -> float:
         """Log p(Π, ξ) for a table of counts (clusters, groups); alpha may be one number per basis measure."""

@@ -52,9 +52,7 @@ class NormalizedMeasure(Prior):
 
     def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core."""
-        laws = (self._law_pair("alpha"), self._law_pair("sigma"), self._law_pair("tau"), None)
-        alpha, sigma, tau = self.measure(self.values())
-        return _core.Prior("dp" if self.u_integrates else "nrm", alpha, sigma, tau, 0.0, *laws)
+        return self._compiled("dp" if self.u_integrates else "nrm", self.measure(self.values()))
 
     def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
         return reference.log_joint_at_log(sizes, log_u, *self.measure(values))

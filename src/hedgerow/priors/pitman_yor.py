@@ -69,9 +69,8 @@ class PitmanYor(Prior):
 
     def to_core(self, grouping: Grouping | None = None) -> _core.Prior:
         """The same prior for the compiled core; alpha starts at its mean, θ."""
-        v = self.values()
-        laws = (None, self._law_pair("sigma"), None, self._law_pair("theta"))
-        return _core.Prior("py", v["theta"], v["sigma"], 1.0, v["theta"], *laws)
+        values = self.values()
+        return self._compiled("py", (values["theta"], values["sigma"], 1.0))
 
     def _log_joint(self, sizes: NDArray[np.int64], log_u: ArrayLike, values: dict[str, Any]) -> Any:
         theta, sigma = np.asarray(values["theta"], float), np.asarray(values["sigma"], float)

@@ -1,7 +1,7 @@
 """The state of a measure by name: log u of every group, α of every basis measure, σ, τ, θ.
 
-`MeasureTraces` is the one list. Chains, posteriors, streams, trees and their files take names, shapes and ranges from it, as the core
-does from its `MeasureState`. log u is what is kept: u itself leaves the floats, above and below.
+`MeasureTraces` is the one list. Chains, posteriors, streams, trees and their files take names, shapes and ranges from it, and the core
+is handed those that only some priors have. log u is what is kept: u itself leaves the floats, above and below.
 """
 
 from __future__ import annotations

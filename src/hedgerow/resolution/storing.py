@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
+from hedgerow.data.container import decode, encode, read_container, whole, write_container
 from hedgerow.errors import ParameterError
 from hedgerow.kernels import COMBINATIONS, KERNELS, Kernel
 from hedgerow.mixture import Mixture
@@ -57,7 +57,7 @@ def load_levels(path: str | os.PathLike[str], model: Mixture | None) -> Stored:
     """Read what `save_levels` wrote; `model` takes the place of those stored, at the power of each level."""
     stored = read_container(path, KIND, (VERSION,))
     arrays, content = stored.arrays, stored.content
-    try:
+    with whole(path, "whole levels"):
         items = []
         for i, told in enumerate(content["levels"]):
             own = {name[len(f"{i}.") :]: array for name, array in arrays.items() if name.startswith(f"{i}.")}
@@ -75,12 +75,6 @@ def load_levels(path: str | os.PathLike[str], model: Mixture | None) -> Stored:
         if not items or not (kernel is None or isinstance(kernel, Kernel)):
             raise ValueError("no levels, or a kernel that is none")
         return Stored(items, plan, kernel, [str(note) for note in content["notes"]])
-    except ParameterError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        raise FormatError(
-            f"load(path={str(path)!r}): path must hold whole levels. Got parts that do not fit together: {error}."
-        ) from error
 
 
 def check_same(begun: Stored, plan: Plan, model: Mixture, data: Any, path: Any) -> None:

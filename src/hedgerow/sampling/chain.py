@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +81,7 @@ class Block(MeasureTraces):
 
 
 class Chain:
-    """A chain with its kernel and its own stream of random numbers.
+    """A chain with its kernel and its own random numbers.
 
     Parameters
     ----------
@@ -90,8 +91,8 @@ class Chain:
     kernel : Kernel
     labels : array-like of int, optional
         The first partition; drawn row by row from the full conditionals if left out.
-    seed, stream : int
-        The random numbers; streams of one seed are independent.
+    seed, sequence : int
+        The random numbers; sequences of one seed are independent.
     start : mapping, optional
         First values of log_u or u, alpha, sigma, tau, theta; those left out start at the prior's values, u at 1.
     update_u, update_hyper : bool
@@ -120,13 +121,17 @@ class Chain:
         *,
         labels: npt.ArrayLike | None = None,
         seed: int,
-        stream: int = 0,
+        sequence: int = 0,
         start: Mapping[str, Any] | None = None,
         update_u: bool = True,
         update_hyper: bool = True,
         times: Any = None,
         bound: _core.Likelihood | None = None,
+        stream: int | None = None,
     ) -> None:
+        if stream is not None:
+            warnings.warn("Chain(stream=...) is now Chain(sequence=...).", FutureWarning, stacklevel=2)
+            sequence = stream
         if bound is None:
             model = model.resolve(X)
             bound = model.bind(X)
@@ -134,9 +139,9 @@ class Chain:
         first = np.zeros(n, np.int32) if labels is None else as_labels(labels, n, "Chain")
         grouping = model.prior.group(times, n, "Chain")
         groups = None if grouping is None else grouping.codes
-        site = Site(bound, model.prior.to_core(grouping), core_seed(seed), stream, groups)
+        site = Site(bound, model.prior.to_core(grouping), core_seed(seed), sequence, groups)
         self._plain = grouping is None
-        self._core = _core.Chain(bound, site.prior, kernel.to_core(site), first, groups, site.seed, stream)
+        self._core = _core.Chain(bound, site.prior, kernel.to_core(site), first, groups, site.seed, sequence)
         self._core.update_u = update_u
         self._core.update_hyper = update_hyper
         self._set_start(start or {}, first)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.container import FormatError, NotStorableError, read_container, write_container
-from hedgerow.priors.state import LISTS, NAMES, fits, with_log_u
+from hedgerow.priors.state import LISTS, NAMES, VALUES, fits, with_log_u
 from hedgerow.sampling.chain import TRACES, Block
 from hedgerow.sampling.manifest import File, StateFile, sha256_of
 
@@ -94,7 +94,9 @@ def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
     stored = read_container(folder / file.state.name, "state", _KNOWN)
     carried = read_container(folder / file.kernel.name, "kernel", _KNOWN)
     try:
-        measure = {name: stored.arrays[name] for name in LISTS} | {name: float(stored.content[name]) for name in _SCALARS}
+        measure: dict[str, Any] = {name: stored.arrays[name] for name in LISTS}
+        # A file may be older than a value that only some priors have.
+        measure |= {name: float(stored.content[name] if VALUES[name].common else stored.content.get(name, 0.0)) for name in _SCALARS}
         if not all(fits(name, value) for name, value in measure.items()):
             raise ValueError("hyper-parameters outside their range")
         state: dict[str, Any] = {"labels": stored.arrays["labels"], "measure": measure}

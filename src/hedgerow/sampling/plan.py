@@ -77,7 +77,7 @@ class Plan:
             self.kernel,
             labels=labels,
             seed=self.seed,
-            stream=index,
+            sequence=index,
             times=self.times,
             bound=bound,
         )

@@ -98,13 +98,13 @@ def drive(
     values: Mapping[str, float],
     iterations: int,
     seed: int,
-    stream: int,
+    sequence: int,
     update_u: bool,
     warmup: int = 0,
 ) -> KernelDraws:
     """Run one chain and keep what follows the first `warmup` steps, in which a kernel may adapt as it does in `sample`.
 
-    The same (seed, stream) gives the same draws.
+    The same (seed, sequence) gives the same draws.
     """
     moving = (*model.prior.laws(), *model.prior.auxiliaries)
     if isinstance(kernel, Kernel):
@@ -114,7 +114,7 @@ def drive(
             kernel,
             labels=labels,
             seed=seed,
-            stream=stream,
+            sequence=sequence,
             # Fixed hyper-parameters are left to the prior's own account of itself in compiled form.
             start={"u": u, **{name: values[name] for name in moving if name in values}},
             update_u=update_u,
@@ -130,7 +130,7 @@ def drive(
             f"check_kernel(kernel={kernel!r}): kernel must be a Kernel, or have a method run as in "
             f"hedgerow.testing.PythonKernel. Got {kernel!r}."
         )
-    rng = np.random.default_rng([seed, stream])
+    rng = np.random.default_rng([seed, sequence])
     run = kernel.run(model, X, labels, u, warmup + iterations, rng, values=values, update_u=update_u)
     kept = {name: trace[warmup:] for name, trace in run.values.items()}
     return KernelDraws(run.labels[warmup:], run.u[warmup:], kept, None if run.log_joint is None else run.log_joint[warmup:])

@@ -117,8 +117,8 @@ def _walk(
     total = np.zeros((len(names), 2))
     for step in range(steps):
         X = model.likelihood.simulate(labels, rng)
-        stream = 1 + replicate * steps + step
-        run = drive(kernel, model, X, labels, u, values, 1, seed, stream, update_u=True)
+        sequence = 1 + replicate * steps + step
+        run = drive(kernel, model, X, labels, u, values, 1, seed, sequence, update_u=True)
         labels, u = run.labels[-1], float(run.u[-1])
         values = values | {name: float(trace[-1]) for name, trace in run.values.items()}
         features = _features(model, labels, u, values, X)

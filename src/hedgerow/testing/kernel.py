@@ -81,7 +81,7 @@ def check_kernel(
     X = model.likelihood.check(X)
     held = {name: model.prior.values()["theta"] for name in model.prior.auxiliaries} if u is not None else {}
     exact = exact_posterior(model, X, u, **held)
-    runs = [_replicate(kernel, model, X, exact, u, held, warmup, iterations, seed, stream) for stream in range(replicates)]
+    runs = [_replicate(kernel, model, X, exact, u, held, warmup, iterations, seed, sequence) for sequence in range(replicates)]
     findings = Findings(level)
     _promises(findings, kernel, model, X, runs[0], u, held, seed)
     index = np.stack([exact.index(run.labels) for run in runs])
@@ -109,22 +109,22 @@ def _replicate(
     warmup: int,
     iterations: int,
     seed: int,
-    stream: int,
+    sequence: int,
 ) -> KernelDraws:
     """One chain on shuffled rows, its labels put back in the order of X."""
-    rng = np.random.default_rng([seed, stream, 7])
+    rng = np.random.default_rng([seed, sequence, 7])
     order = rng.permutation(exact.partitions.shape[1])
-    labels, start_u, values = _scattered_start(model.prior, exact.partitions, stream, rng)
+    labels, start_u, values = _scattered_start(model.prior, exact.partitions, sequence, rng)
     here = start_u if u is None else u
-    run = drive(kernel, model, X[order], labels, here, values | held, iterations, seed, stream, u is None, warmup)
+    run = drive(kernel, model, X[order], labels, here, values | held, iterations, seed, sequence, u is None, warmup)
     back = np.empty_like(run.labels)
     back[:, order] = run.labels
     return KernelDraws(canonical(back), run.u, run.values, run.log_joint)
 
 
-def _scattered_start(prior: Prior, partitions: Labels, stream: int, rng: Generator) -> tuple[Labels, float, dict[str, float]]:
+def _scattered_start(prior: Prior, partitions: Labels, sequence: int, rng: Generator) -> tuple[Labels, float, dict[str, float]]:
     """One cluster, singletons or any partition, in turn; u far and wide, hyper-parameters from their laws."""
-    row = (0, len(partitions) - 1, int(rng.integers(len(partitions))))[stream % 3]
+    row = (0, len(partitions) - 1, int(rng.integers(len(partitions))))[sequence % 3]
     values = prior.values() | {name: law.sample(rng) for name, law in prior.laws().items()}
     return partitions[row], float(np.exp(rng.normal())), values
 

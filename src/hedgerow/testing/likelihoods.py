@@ -24,6 +24,7 @@ from scipy.special import expit
 from hedgerow import _core
 from hedgerow.likelihoods import Likelihood
 from hedgerow.likelihoods.base import bind_at
+from hedgerow.priors import DP
 from hedgerow.priors.state import packed
 from hedgerow.summaries.partitions import canonical
 from hedgerow.testing.report import Findings, Report
@@ -112,7 +113,7 @@ def _chain_rule(findings: Findings, model: Any, X: Any, power: float) -> None:
     n = X.shape[0]
     single = bound.log_single()
     findings.agree("rows alone", bound.log_marginals(np.arange(n, dtype=np.int32)), single, 1e-9)
-    prior = _core.Prior("dp", 1.0, 0.0, 1.0, 0.0)
+    prior = DP(1.0).to_core()
     total = float(single[0])
     for i in range(1, n):
         now = bind_at(model, X[: i + 1], power)

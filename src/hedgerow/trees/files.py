@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
+from hedgerow.data.container import decode, encode, read_container, whole, write_container
 from hedgerow.data.csr import read_csr
-from hedgerow.errors import ParameterError
 from hedgerow.mixture import MODEL_CLASSES
 from hedgerow.priors.state import packed
 
@@ -62,16 +61,16 @@ def load_stream(
     """Read a file of `save_stream` and hand its parts to `rebuild`, which refuses what does not fit together; returns the rest."""
     stored = read_container(path, kind, (1, _VERSION))
     arrays, content = stored.arrays, stored.content
-    try:
+    with whole(path, "a whole stream"):
         state = _named(arrays, "state.")
         if state:
             measure = _named(arrays, "measure.") or {name: state.pop(name) for name in ("log_u", "alpha")}
             state["measure"] = packed(measure | dict(zip(("sigma", "tau", "theta"), state.pop("hyper", ()), strict=False)))
         options = content["options"]
         max_nodes, revise, remember, repeats = options if len(options) > 3 else (*options, 1)  # files of before had three
-        whole = type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
-        whole = whole and type(repeats) is int and 1 <= repeats <= 1000
-        if not (whole and 0 <= content["seed"] < 1 << 64 and type(revise) is type(remember) is bool):
+        good = type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
+        good = good and type(repeats) is int and 1 <= repeats <= 1000
+        if not (good and 0 <= content["seed"] < 1 << 64 and type(revise) is type(remember) is bool):
             raise ValueError("options that no stream has")
         rebuild(
             {
@@ -84,12 +83,6 @@ def load_stream(
             }
         )
         extra = dict(content.get("extra", {}))
-    except ParameterError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OverflowError) as error:
-        raise FormatError(
-            f"load(path={str(path)!r}): path must hold a whole stream. Got parts that do not fit together: {error}."
-        ) from error
     return extra, _named(arrays, "extra.")
 
 

@@ -1,0 +1,52 @@
+"""What several tests ask: a command run here, the same draws, a refusal in the house's form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli import main
+from hedgerow.distributed import DistributedPosterior
+from hedgerow.errors import ParameterError
+from hedgerow.likelihoods import Likelihood
+
+HOUSE = re.compile(r"^(\w+)\((?P<name>[^=]+)=(?P<value>.+)\): (?P=name) must .+\. Got (?P=value)\.$", re.DOTALL)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """The exit code of a command and what it wrote to both streams."""
+    code = main([str(argument) for argument in arguments])
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def assert_same_arrays(a: Any, b: Any, names: Iterable[str]) -> None:
+    for name in names:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+def assert_same_posterior(a: hr.Posterior, b: hr.Posterior) -> None:
+    assert_same_arrays(a, b, ("labels", "n_clusters", "log_joint", "log_u", "alpha", "sigma", "tau"))
+    assert list(a.sample_stats) == list(b.sample_stats)
+    for name, stat in a.sample_stats.items():
+        np.testing.assert_array_equal(stat, b.sample_stats[name], err_msg=name)
+
+
+def assert_same_rounds(a: DistributedPosterior, b: DistributedPosterior) -> None:
+    assert_same_arrays(a, b, ("log_joint", "n_clusters", "log_u", "alpha", "sigma", "tau", "theta"))
+    for draw in range(a.draws):
+        np.testing.assert_array_equal(a.labels(draw), b.labels(draw))
+
+
+def refused(model: Likelihood, X: Any, words: str) -> None:
+    """Every door refuses, in the house's form."""
+    doors = (model.check, model.resolve, lambda X: hr.Mixture(hr.DP(), model).log_joint(X, [0] * 4))
+    for door in doors:
+        with pytest.raises(ParameterError, match=words) as caught:
+            door(X)
+        assert HOUSE.match(str(caught.value)), str(caught.value)
