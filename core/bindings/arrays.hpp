@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -26,6 +27,21 @@ using Out = nb::ndarray<nb::numpy, T>;
 
 inline void check(bool good, const char* what) {
   if (!good) throw std::invalid_argument(what);
+}
+
+template <class T>
+std::vector<T> list_of(In<T, 1> a) {
+  return std::vector<T>(a.data(), a.data() + a.shape(0));
+}
+
+// The group of every row, checked; empty where there is one.
+inline std::vector<int> groups_of(const std::optional<In<std::int32_t, 1>>& groups, int rows, int count) {
+  check(groups || count == 1, "groups are needed: the prior has more than one");
+  if (!groups) return {};
+  std::vector<int> out = list_of(*groups);
+  check(static_cast<int>(out.size()) == rows, "groups must have one entry per row");
+  for (int t : out) check(t >= 0 && t < count, "groups must be numbered 0 .. groups - 1");
+  return out;
 }
 
 // A fresh NumPy array that owns its memory.

@@ -36,8 +36,6 @@ struct KernelFactory {
 
 using Values = std::vector<double>;
 
-static std::vector<int> to_vector(In<std::int32_t, 1> a) { return std::vector<int>(a.data(), a.data() + a.shape(0)); }
-
 static void check_labels(const std::vector<int>& labels, int rows) {
   if (static_cast<int>(labels.size()) != rows) throw std::invalid_argument("labels must have one entry per row");
   int k = 0;
@@ -51,25 +49,13 @@ static void check_labels(const std::vector<int>& labels, int rows) {
     if (!u) throw std::invalid_argument("labels must use every number from 0 to their maximum");
 }
 
-static std::vector<int> check_groups(std::optional<In<std::int32_t, 1>> groups, int rows, int T) {
-  if (!groups) {
-    if (T != 1) throw std::invalid_argument("groups are needed: the prior has more than one");
-    return {};
-  }
-  std::vector<int> out = to_vector(*groups);
-  if (static_cast<int>(out.size()) != rows) throw std::invalid_argument("groups must have one entry per row");
-  for (int t : out)
-    if (t < 0 || t >= T) throw std::invalid_argument("groups must lie in 0..T-1");
-  return out;
-}
-
 class PyChain {
  public:
   PyChain(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const KernelFactory& factory, In<std::int32_t, 1> labels,
           std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed, std::uint64_t sequence) {
-    std::vector<int> start = to_vector(labels);
+    std::vector<int> start = list_of(labels);
     check_labels(start, likelihood->rows());
-    auto group_list = check_groups(groups, likelihood->rows(), prior.groups);
+    auto group_list = groups_of(groups, likelihood->rows(), prior.groups);
     chain_ = std::make_unique<Chain>(likelihood, prior, factory.make(), start, std::move(group_list), seed, sequence);
   }
 
@@ -143,7 +129,7 @@ class PyChain {
                  std::optional<In<std::int32_t, 1>> kernel_whole, std::optional<In<double, 1>> kernel_real,
                  std::optional<In<std::int32_t, 1>> kernel_counters, std::optional<bool> warming) {
     Measure& m = chain_->state.measure;
-    std::vector<int> start = to_vector(labels);
+    std::vector<int> start = list_of(labels);
     check_labels(start, chain_->likelihood().rows());
     MeasureState values = measure_of(measure, m);
     if (rng && (rng->shape(0) != 4 || !((*rng)(0) | (*rng)(1) | (*rng)(2) | (*rng)(3))))
@@ -155,7 +141,7 @@ class PyChain {
     }
     if (!kernel_whole || !kernel_real) return;
     Carried carried;
-    if (kernel_counters) carried.counters = to_vector(*kernel_counters);
+    if (kernel_counters) carried.counters = list_of(*kernel_counters);
     carried.whole.assign(kernel_whole->data(), kernel_whole->data() + kernel_whole->size());
     carried.real.assign(kernel_real->data(), kernel_real->data() + kernel_real->size());
     chain_->load(carried, warming.value_or(true), !warming.has_value());
@@ -179,12 +165,12 @@ struct OneDraw {
 
 static OneDraw draw_of(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior, const nb::dict& values,
                        std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed) {
-  std::vector<int> start = to_vector(labels);
+  std::vector<int> start = list_of(labels);
   if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows())
     throw std::invalid_argument("labels must have n_old entries");
   check_labels(start, n_old);
   std::vector<int> sizes(prior.groups, 0);
-  std::vector<int> old_groups = check_groups(groups, n_old, prior.groups);
+  std::vector<int> old_groups = groups_of(groups, n_old, prior.groups);
   if (old_groups.empty()) sizes[0] = n_old;
   for (int t : old_groups) ++sizes[t];
   Measure measure(prior, sizes);
@@ -202,7 +188,7 @@ static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, I
                                       std::optional<In<std::int32_t, 1>> new_groups, std::uint64_t seed) {
   if (new_groups.has_value() != groups.has_value()) throw std::invalid_argument("old and new rows must both have groups, or neither");
   const OneDraw draw = draw_of(likelihood, n_old, labels, prior, values, groups, seed);
-  std::vector<int> fresh_groups = new_groups ? check_groups(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
+  std::vector<int> fresh_groups = new_groups ? groups_of(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
   double* out;
   auto result = make_array<double>(
       {static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw.state->partition.clusters() + 1)}, &out);
@@ -282,7 +268,7 @@ void bind_chain(nb::module_& m) {
       [](const Likelihood& likelihood, const Prior& prior, std::optional<In<std::int32_t, 1>> groups, int particles, double threshold,
          std::uint64_t seed, std::uint64_t sequence, bool shuffle, const Halt* halt) {
         SmcResult result;
-        const std::vector<int> group_list = check_groups(groups, likelihood.rows(), prior.groups);
+        const std::vector<int> group_list = groups_of(groups, likelihood.rows(), prior.groups);
         {
           Interruptible work(halt);
           result = smc(likelihood, prior, group_list, particles, threshold, seed, sequence, shuffle);
@@ -312,7 +298,7 @@ void bind_chain(nb::module_& m) {
       .def(
           "__init__",
           [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {
-            WeightedGuide guide{Guide(to_vector(left), to_vector(right)), {}};
+            WeightedGuide guide{Guide(list_of(left), list_of(right)), {}};
             if (split_probability) {
               if (split_probability->shape(0) != left.shape(0))
                 throw std::invalid_argument("split_probability must have one entry per node");

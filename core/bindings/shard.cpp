@@ -11,11 +11,6 @@
 namespace hedgerow::bindings {
 namespace {
 
-template <class T>
-std::vector<T> list_of(In<T, 1> a) {
-  return std::vector<T>(a.data(), a.data() + a.shape(0));
-}
-
 Packed packed_of(In<double, 1> numbers, In<std::int64_t, 1> start, std::size_t sets) {
   check(start.shape(0) == sets + 1 && start(0) == 0 && start(sets) == static_cast<std::int64_t>(numbers.shape(0)),
         "packed statistics must name every set");
@@ -59,7 +54,7 @@ class Ledger {
       const std::int64_t from = start(j), size = start(j + 1) - from;
       check(from >= 0 && size >= 0 && from + size <= static_cast<std::int64_t>(numbers.shape(0)), "packed statistics must be in order");
       if (size == 0 || target(j) < 0) continue;
-      statistics_->unpack(size_, numbers.data() + from, static_cast<std::size_t>(size));
+      statistics_->unpack(size_, {numbers.data() + from, static_cast<std::size_t>(size)});
       statistics_->merge(slot(target(j)), size_);
     }
     statistics_->clear(size_);
@@ -71,8 +66,7 @@ class Ledger {
     const int k = static_cast<int>(start.shape(0)) - 1;
     const Packed sets = packed_of(numbers, start, static_cast<std::size_t>(k));
     reset(k);
-    for (int s = 0; s < k; ++s)
-      statistics_->unpack(s, sets.numbers.data() + sets.start[s], static_cast<std::size_t>(sets.start[s + 1] - sets.start[s]));
+    for (int s = 0; s < k; ++s) statistics_->unpack(s, sets.set(s));
   }
 
   void add_rows(int to, In<std::int32_t, 1> rows) {
@@ -327,9 +321,7 @@ void bind_shard(nb::module_& m) {
           nb::gil_scoped_release release;
           auto statistics = likelihood.statistics(Layout::clusters);
           statistics->reset(static_cast<int>(k) + 3);
-          for (std::size_t c = 0; c < k; ++c)
-            statistics->unpack(static_cast<int>(c), clusters.numbers.data() + clusters.start[c],
-                               static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
+          for (std::size_t c = 0; c < k; ++c) statistics->unpack(static_cast<int>(c), clusters.set(c));
           Rng rng(seed);
           moved = visit(likelihood, *statistics, measure, now, where, rng);
           for (std::size_t c = 0; c < now.size(); ++c) {

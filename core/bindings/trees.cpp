@@ -17,10 +17,8 @@
 
 namespace hedgerow::bindings {
 
-static std::vector<int> vector_of(In<std::int32_t, 1> a) { return std::vector<int>(a.data(), a.data() + a.shape(0)); }
-
 static nb::dict induced(const Guide& guide, In<std::int32_t, 1> rows) {
-  const std::vector<int> members = vector_of(rows);
+  const std::vector<int> members = list_of(rows);
   std::vector<bool> seen(guide.rows(), false);
   for (int r : members) {
     if (r < 0 || r >= guide.rows() || seen[r]) throw std::invalid_argument("rows must be distinct rows of the guide");
@@ -50,18 +48,6 @@ nb::dict forest_dict(const ForestArrays& f) {
   out["log_phi_h"] = to_array(f.log_phi_h);
   out["log_phi_t"] = to_array(f.log_phi_t);
   out["log_d"] = to_array(f.log_d);
-  return out;
-}
-
-static std::vector<int> groups_of(const std::optional<In<std::int32_t, 1>>& groups, int rows, int count) {
-  if (!groups) {
-    if (count > 1) throw std::invalid_argument("this prior has several groups: every row needs one");
-    return {};
-  }
-  std::vector<int> out = vector_of(*groups);
-  if (static_cast<int>(out.size()) != rows) throw std::invalid_argument("groups must have one entry per row");
-  for (int t : out)
-    if (t < 0 || t >= count) throw std::invalid_argument("groups must be numbered 0 .. groups - 1");
   return out;
 }
 
@@ -110,7 +96,7 @@ static void bind_builder(nb::module_& m) {
              std::optional<In<std::int32_t, 1>> order, bool u, bool hyper) {
             std::vector<int> rows;
             if (order) {
-              rows = vector_of(*order);
+              rows = list_of(*order);
               std::vector<bool> seen(b.likelihood().rows(), false);
               for (int r : rows) {
                 if (r < 0 || r >= b.likelihood().rows() || seen[r])
@@ -170,30 +156,26 @@ static void bind_builder(nb::module_& m) {
 void bind_trees(nb::module_& m) {
   bind_builder(m);
   bind_streams(m);
-  nb::class_<Guide>(m, "Guide", "A fixed full binary tree over the rows.")
+  nb::class_<Guide> guide(m, "Guide", "A fixed full binary tree over the rows.");
+  guide
       .def(
           "__init__",
-          [](Guide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right) { new (self) Guide(vector_of(left), vector_of(right)); },
+          [](Guide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right) { new (self) Guide(list_of(left), list_of(right)); },
           nb::arg("left"), nb::arg("right"))
       .def_prop_ro("n_rows", &Guide::rows)
       .def_prop_ro("root", &Guide::root)
-      .def_prop_ro(
-          "left", [](const Guide& g) { return to_array(g.left); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "right", [](const Guide& g) { return to_array(g.right); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "parent", [](const Guide& g) { return to_array(g.parent); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "depth", [](const Guide& g) { return to_array(g.depth); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "size", [](const Guide& g) { return to_array(g.size); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "first", [](const Guide& g) { return to_array(g.first); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "rank", [](const Guide& g) { return to_array(g.rank); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "order", [](const Guide& g) { return to_array(g.order); }, nb::rv_policy::move)
       .def("induced", &induced, nb::arg("rows"), "The induced tree of these rows, as named arrays.");
+  const auto array = [&guide](const char* name, auto Guide::* list) {
+    guide.def_prop_ro(name, [list](const Guide& g) { return to_array(g.*list); }, nb::rv_policy::move);
+  };
+  array("left", &Guide::left);
+  array("right", &Guide::right);
+  array("parent", &Guide::parent);
+  array("depth", &Guide::depth);
+  array("size", &Guide::size);
+  array("first", &Guide::first);
+  array("rank", &Guide::rank);
+  array("order", &Guide::order);
 }
 
 }  // namespace hedgerow::bindings

@@ -55,8 +55,8 @@ class CategoricalStatistics final : public Statistics {
 
   void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + width_); }
 
-  void unpack(int slot, const double* data, std::size_t size) override {
-    if (size != static_cast<std::size_t>(width_)) throw std::invalid_argument("packed statistics of another shape");
+  void unpack(int slot, std::span<const double> data) override {
+    if (data.size() != static_cast<std::size_t>(width_)) throw std::invalid_argument("packed statistics of another shape");
     for (int i = 0; i < width_; ++i) {
       if (!(data[i] >= 0.0 && data[i] <= 2147483647.0)) throw std::invalid_argument("packed statistics of another shape");
       record(slot)[i] = static_cast<std::int32_t>(data[i]);

@@ -61,7 +61,8 @@ class PitmanYor : public ClosedForm {
     if (const Law* law = prior.own_law("theta"))
       strength = update_positive(rng, *law, strength, [&](double x) { return log_pitman_yor(n, sizes, x, state.sigma); });
     if (prior.sigma_law)
-      state.sigma = update_fraction(rng, *prior.sigma_law, state.sigma, [&](double s) { return log_pitman_yor(n, sizes, strength, s); });
+      state.sigma =
+          update_fraction(rng, *prior.sigma_law, state.sigma, [&](double s) { return log_pitman_yor(n, sizes, strength, s); });
     update_u(rng, state, n, sizes);
   }
 };

@@ -43,10 +43,10 @@ class CustomStatistics final : public Statistics {
     out.push_back(count_[slot]);
     out.push_back(value_[slot]);
   }
-  void unpack(int slot, const double* data, std::size_t size) override {
-    if (size != static_cast<std::size_t>(m_) + 2 || !(data[m_] >= 0.0 && data[m_] <= 2147483647.0))
+  void unpack(int slot, std::span<const double> data) override {
+    if (data.size() != static_cast<std::size_t>(m_) + 2 || !(data[m_] >= 0.0 && data[m_] <= 2147483647.0))
       throw std::invalid_argument("packed statistics of another shape");
-    std::copy_n(data, m_, sum(slot));
+    std::copy_n(data.data(), m_, sum(slot));
     count_[slot] = static_cast<int>(data[m_]);
     value_[slot] = data[m_ + 1];
   }

@@ -48,13 +48,13 @@ class GaussianDiagonalStatistics final : public Statistics {
 
   void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + 3 * d_); }
 
-  void unpack(int slot, const double* data, std::size_t size) override {
-    bool good = size == static_cast<std::size_t>(3 * d_);
-    for (std::size_t i = 0; good && i < size; ++i)
+  void unpack(int slot, std::span<const double> data) override {
+    bool good = data.size() == static_cast<std::size_t>(3 * d_);
+    for (std::size_t i = 0; good && i < data.size(); ++i)
       good = std::isfinite(data[i]) && (i % 3 == 1 || (data[i] >= 0.0 && data[i] <= 1e300));
-    for (std::size_t i = 0; good && i < size; i += 3) good = data[i] <= 2147483647.0;
+    for (std::size_t i = 0; good && i < data.size(); i += 3) good = data[i] <= 2147483647.0;
     if (!good) throw std::invalid_argument("packed statistics of another shape");
-    std::memcpy(record(slot), data, sizeof(double) * size);
+    std::memcpy(record(slot), data.data(), sizeof(double) * data.size());
     touch(slot);
   }
 

@@ -80,12 +80,13 @@ class GaussianWishartStatistics final : public Statistics {
     out.push_back(age_[slot]);
   }
 
-  void unpack(int slot, const double* data, std::size_t size) override {
+  void unpack(int slot, std::span<const double> data) override {
     const double most = 2147483647.0;
-    bool good = size == static_cast<std::size_t>(record_size()) + 1 && data[0] >= 0.0 && data[0] <= most;
-    for (std::size_t i = 0; good && i < size; ++i) good = std::isfinite(data[i]);
-    if (!good || !(data[size - 1] >= 0.0 && data[size - 1] <= most)) throw std::invalid_argument("packed statistics of another shape");
-    std::memcpy(record(slot).all().data(), data, sizeof(double) * record_size());
+    bool good = data.size() == static_cast<std::size_t>(record_size()) + 1 && data[0] >= 0.0 && data[0] <= most;
+    for (std::size_t i = 0; good && i < data.size(); ++i) good = std::isfinite(data[i]);
+    if (!good || !(data[data.size() - 1] >= 0.0 && data[data.size() - 1] <= most))
+      throw std::invalid_argument("packed statistics of another shape");
+    std::memcpy(record(slot).all().data(), data.data(), sizeof(double) * record_size());
     age_[slot] = static_cast<int>(data[record_size()]);
     touch(slot);
   }

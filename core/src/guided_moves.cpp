@@ -19,11 +19,8 @@ void GuidedMoves::step(State& state, const Guides& guides, int moves) {
 }
 
 void GuidedMoves::stats(double* out) const {
-  out[0] = splits_;
-  out[1] = split_accepts_;
-  out[2] = merges_;
-  out[3] = merge_accepts_;
-  out[4] = log_r_count_ > 0 ? log_r_sum_ / log_r_count_ : std::nan("");
+  for (int count : {splits_, split_accepts_, merges_, merge_accepts_}) *out++ = count;
+  *out = log_r_count_ > 0 ? log_r_sum_ / log_r_count_ : std::nan("");
 }
 
 double GuidedMoves::affinities(State& state, int slot, int size, const double* lq, int skip_a, int skip_b, std::vector<double>& out) {

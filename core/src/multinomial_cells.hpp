@@ -44,12 +44,12 @@ class CellSource : public Statistics {
     for (const Cell& c : loaded_) out.insert(out.end(), {static_cast<double>(c.column), static_cast<double>(c.count)});
   }
 
-  void unpack(int slot, const double* data, std::size_t size) override {
-    if (size < 3 || size % 2 == 0 || !(data[0] >= 0.0 && data[0] <= kMostTokens))
+  void unpack(int slot, std::span<const double> data) override {
+    if (data.size() < 3 || data.size() % 2 == 0 || !(data[0] >= 0.0 && data[0] <= kMostTokens))
       throw std::invalid_argument("packed statistics of another shape");
     loaded_.clear();
     double tokens = 0.0;
-    for (std::size_t i = 3; i < size; i += 2) {
+    for (std::size_t i = 3; i < data.size(); i += 2) {
       const bool good = data[i] >= 0.0 && data[i] < f_.columns() && data[i + 1] >= 0.0 && data[i + 1] <= kMostTokens &&
                         data[i] == std::floor(data[i]) && data[i + 1] == std::floor(data[i + 1]) && (i == 3 || data[i - 2] < data[i]);
       if (!good) throw std::invalid_argument("packed statistics of another shape");

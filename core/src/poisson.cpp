@@ -54,11 +54,11 @@ class PoissonStatistics final : public Statistics {
 
   void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + width_); }
 
-  void unpack(int slot, const double* data, std::size_t size) override {
-    bool good = size == static_cast<std::size_t>(width_);
-    for (std::size_t i = 0; good && i < size; ++i) good = data[i] >= 0.0 && data[i] <= 9e15;
+  void unpack(int slot, std::span<const double> data) override {
+    bool good = data.size() == static_cast<std::size_t>(width_);
+    for (std::size_t i = 0; good && i < data.size(); ++i) good = data[i] >= 0.0 && data[i] <= 9e15;
     if (!good) throw std::invalid_argument("packed statistics of another shape");
-    std::copy_n(data, width_, record(slot));
+    std::copy_n(data.data(), width_, record(slot));
     touch(slot);
   }
 
@@ -85,23 +85,8 @@ class PoissonStatistics final : public Statistics {
     return total;
   }
 
-  double log_predictive(int row, int slot) override {
-    const double* p = record(slot);
-    const double* x = f_.row(row);
-    double total = -f_.power() * f_.log_factorials(row);
-    for (int j = 0; j < d_; ++j)
-      if (!std::isnan(x[j])) total += step(j, p[2 * j], p[2 * j + 1], x[j]);
-    return total;
-  }
-
-  double log_predictive_without(int row, int slot) override {
-    const double* p = record(slot);
-    const double* x = f_.row(row);
-    double total = -f_.power() * f_.log_factorials(row);
-    for (int j = 0; j < d_; ++j)
-      if (!std::isnan(x[j])) total += step(j, p[2 * j] - 1.0, p[2 * j + 1] - x[j], x[j]);
-    return total;
-  }
+  double log_predictive(int row, int slot) override { return log_predictive_of(row, slot, 0.0); }
+  double log_predictive_without(int row, int slot) override { return log_predictive_of(row, slot, 1.0); }
 
   void log_predictive_front(int row, int k, double* out) override {
     for (int s : stale_list_) refresh(s);
@@ -154,6 +139,15 @@ class PoissonStatistics final : public Statistics {
   }
 
  private:
+  // With `gone` = 1 the row is in the slot and counts no more.
+  double log_predictive_of(int row, int slot, double gone) {
+    const double* p = record(slot);
+    const double* x = f_.row(row);
+    double total = -f_.power() * f_.log_factorials(row);
+    for (int j = 0; j < d_; ++j)
+      if (!std::isnan(x[j])) total += step(j, p[2 * j] - gone, p[2 * j + 1] - gone * x[j], x[j]);
+    return total;
+  }
   double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * width_; }
 
   void change(int slot, int row, double sign) {

@@ -69,16 +69,15 @@ class ProductStatistics final : public Statistics {
       out[at] = static_cast<double>(out.size() - at - 1);
     }
   }
-  void unpack(int slot, const double* data, std::size_t size) override {
+  void unpack(int slot, std::span<const double> data) override {
     for (const auto& part : parts_) {
-      if (size == 0 || !(data[0] >= 0.0 && data[0] <= static_cast<double>(size - 1)))
+      if (data.size() == 0 || !(data[0] >= 0.0 && data[0] <= static_cast<double>(data.size() - 1)))
         throw std::invalid_argument("packed statistics of another shape");
       const auto length = static_cast<std::size_t>(data[0]);
-      part->unpack(slot, data + 1, length);
-      data += length + 1;
-      size -= length + 1;
+      part->unpack(slot, data.subspan(1, length));
+      data = data.subspan(length + 1);
     }
-    if (size != 0) throw std::invalid_argument("packed statistics of another shape");
+    if (data.size() != 0) throw std::invalid_argument("packed statistics of another shape");
   }
 
   bool same_counts(int slot, int other) override {

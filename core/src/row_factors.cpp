@@ -27,8 +27,8 @@ class RowFactorStatistics final : public Statistics {
   }
   void merge(int slot, int other) override { sums_[slot] += sums_[other]; }
   void pack(int slot, std::vector<double>& out) override { out.push_back(sums_[slot]); }
-  void unpack(int slot, const double* data, std::size_t size) override {
-    if (size != 1 || !std::isfinite(data[0])) throw std::invalid_argument("packed statistics of another shape");
+  void unpack(int slot, std::span<const double> data) override {
+    if (data.size() != 1 || !std::isfinite(data[0])) throw std::invalid_argument("packed statistics of another shape");
     sums_[slot] = data[0];
   }
 

@@ -58,8 +58,7 @@ Packed Shard::begin(const Packed& clusters, const std::vector<double>& log_size)
   const int k = static_cast<int>(log_size.size());
   auto known = likelihood_->statistics(Layout::clusters);
   known->reset(k);
-  for (int c = 0; c < k; ++c)
-    known->unpack(c, clusters.numbers.data() + clusters.start[c], static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
+  for (int c = 0; c < k; ++c) known->unpack(c, clusters.set(c));
   const Address choice(seed_, 0, kBegin);
   AlignedVector<double> log_p(padded(k));
   for (int i = 0; i < rows(); ++i) {
@@ -80,8 +79,7 @@ std::vector<double> Shard::fit(const Packed& clusters, const std::vector<double>
   const int k = static_cast<int>(log_size.size());
   auto known = likelihood_->statistics(Layout::clusters);
   known->reset(k);
-  for (int c = 0; c < k; ++c)
-    known->unpack(c, clusters.numbers.data() + clusters.start[c], static_cast<std::size_t>(clusters.start[c + 1] - clusters.start[c]));
+  for (int c = 0; c < k; ++c) known->unpack(c, clusters.set(c));
   AlignedVector<double> log_p(padded(k));
   std::vector<double> out(rows());
   for (int i = 0; i < rows(); ++i) {
@@ -132,10 +130,8 @@ Halved Shard::halve(const Proposals& proposals, std::uint64_t iteration, std::ui
   const int count = static_cast<int>(proposals.act.size()), k = static_cast<int>(proposals.role.size());
   auto launch = likelihood_->statistics(Layout::nodes);
   launch->reset(2 * count);
-  for (int s = 0; s < 2 * count; ++s) {
-    const std::int64_t from = proposals.launch.start[s], size = proposals.launch.start[s + 1] - from;
-    if (size > 0) launch->unpack(s, proposals.launch.numbers.data() + from, static_cast<std::size_t>(size));
-  }
+  for (int s = 0; s < 2 * count; ++s)
+    if (const auto set = proposals.launch.set(s); !set.empty()) launch->unpack(s, set);
   Halved out;
   out.log_q.assign(count, 0.0);
   std::vector<std::int64_t> rows_of(2 * static_cast<std::size_t>(count), 0);

@@ -11,15 +11,15 @@
 
 namespace hedgerow {
 namespace {
-constexpr double kCertain = -20.0;  // log d of a set that is one cluster for every purpose
-constexpr std::int64_t kYoung = 4096;
-constexpr int kTypical = 9;
-constexpr int kFewDraws = 3;  // between repeats, which are many
-constexpr int kManyGroups = 64;
-constexpr int kFewAlone = 8;
-constexpr double kCalm = 0.05;
-constexpr std::size_t kDoubtful = 1 << 20;
-constexpr int kSlice = 1 << 14;  // a large batch is taken in as if it came in batches of this size
+constexpr double kCertain = -20.0;          // log d of a set that is one cluster for every purpose
+constexpr std::int64_t kYoung = 4096;       // rows: up to here all are revised whenever their number has doubled
+constexpr int kTypical = 9;                 // draws of u and the hyper-parameters, of which the middle one is kept
+constexpr int kFewDraws = 3;                // between repeats, which are many
+constexpr int kManyGroups = 64;             // up to here every group's u is drawn anew with every batch
+constexpr int kFewAlone = 8;                // rows alone after a batch, or a tenth of it: no reason to gather them
+constexpr double kCalm = 0.05;              // of the mass, while they are gathered; their joint density decides afterwards
+constexpr std::size_t kDoubtful = 1 << 20;  // rows that wait to be looked at again: memory is bounded
+constexpr int kSlice = 1 << 14;             // a large batch is taken in as if it came in batches of this size
 }  // namespace
 
 Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options,

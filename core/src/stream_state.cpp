@@ -99,7 +99,7 @@ void Stream::go_back(const Moment& then, bool with_measure) {
     if (begin == end) {
       statistics.clear(c);
     } else {
-      statistics.unpack(c, then.packed.data() + begin, end - begin);
+      statistics.unpack(c, {then.packed.data() + begin, end - begin});
     }
   }
   forest_.restore(then.inner, then.free_nodes, then.log_q, then.roots, then.tags);
@@ -220,8 +220,7 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
     need(s.packed_start[c] <= s.packed_start[c + 1] && s.packed_start[c] >= 0 &&
              s.packed_start[c + 1] <= static_cast<std::int64_t>(s.packed.size()),
          "packed statistics must belong to nodes");
-    forest_.statistics().unpack(c, s.packed.data() + s.packed_start[c],
-                                static_cast<std::size_t>(s.packed_start[c + 1] - s.packed_start[c]));
+    forest_.statistics().unpack(c, std::span(s.packed).subspan(s.packed_start[c], s.packed_start[c + 1] - s.packed_start[c]));
   }
   forest_.restore(std::move(inner), s.free_nodes, s.log_q, s.roots, s.tags);
   need(forest_.consistent(), "statistics must be those of the trees");

@@ -74,12 +74,12 @@ double doors(const Likelihood& likelihood, Rng& rng) {
   elsewhere->load(0, *kept, 2);
   std::vector<double> packed;
   kept->pack(3, packed);
-  elsewhere->unpack(1, packed.data(), packed.size());
+  elsewhere->unpack(1, packed);
   worst = larger(worst, difference(elsewhere->log_marginal(0), kept->log_marginal(2)));
   worst = larger(worst, difference(elsewhere->log_marginal(1), kept->log_marginal(3)));
   bool refused = false;
   try {
-    elsewhere->unpack(1, packed.data(), packed.size() - 1);
+    elsewhere->unpack(1, std::span(packed).first(packed.size() - 1));
   } catch (const std::invalid_argument&) {
     refused = true;
   }

@@ -114,8 +114,8 @@ def test_heights_beyond_reach_are_let_go() -> None:
     """log u is exponential of rate α here, as far as can be told; above 1e8 it is held, and comes back as often as it should."""
     alpha, chains, share = 3e-8, 24, []
     model = hr.Mixture(hr.MixedNRM(hr.DP(alpha), q=[[1.0]]), FAMILY)
-    for stream in range(chains):
-        chain = Chain(model, X, hr.Gibbs(), labels=np.zeros(4, int), seed=1, stream=stream, times=np.zeros(4, int))
+    for sequence in range(chains):
+        chain = Chain(model, X, hr.Gibbs(), labels=np.zeros(4, int), seed=1, sequence=sequence, times=np.zeros(4, int))
         chain.run(20)
         share.append((chain.run(2000).log_u > 1e8).mean())
     # five standard errors over the chains

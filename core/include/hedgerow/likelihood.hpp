@@ -48,7 +48,7 @@ class Statistics {
 
   // A slot as plain numbers, appended to `out`, and back.
   virtual void pack(int slot, std::vector<double>& out) = 0;
-  virtual void unpack(int slot, const double* data, std::size_t size) = 0;
+  virtual void unpack(int slot, std::span<const double> data) = 0;
   // Whether two slots hold the same counts. A row is taken out of a slot by looking its counts up there, so slots that come from a
   // file are held to what their rows add up to. Real numbers lead nowhere, and rounding makes them differ.
   virtual bool same_counts(int slot, int other) { return (void)slot, (void)other, true; }

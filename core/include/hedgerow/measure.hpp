@@ -24,7 +24,6 @@ class Measure {
 
   int groups() const { return T_; }
   int bases() const { return R_; }
-  bool mixed() const { return R_ > 1; }
   const Prior& prior() const { return prior_; }
   bool has_laws() const {
     const auto has = [](const Prior::Own& one) { return one.law.has_value(); };

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "hedgerow/likelihood.hpp"
@@ -38,6 +39,7 @@ struct Packed {
   std::vector<std::int64_t> count;  // rows of each set
   std::vector<std::int64_t> start;
   std::vector<double> numbers;
+  std::span<const double> set(std::size_t s) const { return std::span(numbers).subspan(start[s], start[s + 1] - start[s]); }
 };
 
 // What a sweep needs of the K clusters of all shards; see src/seats.hpp.

@@ -36,7 +36,7 @@ class PriorDraw(NamedTuple):
     u : float
         The auxiliary variable.
     values : dict
-        Hyper-parameters by name.
+        Hyper-parameters and the prior's auxiliaries by name.
 
     >>> from hedgerow.priors import NGG
     >>> draw = NGG().sample_joint(5, seed=0)
@@ -47,7 +47,6 @@ class PriorDraw(NamedTuple):
     labels: Labels
     u: float
     values: dict[str, float]
-    """The hyper-parameters, and the prior's auxiliaries."""
 
 
 @dataclass(frozen=True)
@@ -338,8 +337,7 @@ class Prior(ABC):
         -------
         Grouping or None
         """
-        wanted = "be left out: only a MixedNRM prior has groups"
-        require(times is None, owner, "times", times, wanted)
+        require(times is None, owner, "times", times, "be left out: only a MixedNRM prior has groups")
         return None
 
     @abstractmethod
@@ -360,8 +358,7 @@ class Prior(ABC):
 
     def _positive(self, name: str, most: float = LARGEST) -> None:
         """Check a field that is a positive number or a Gamma law."""
-        value = getattr(self, name)
-        owner = type(self).__name__
+        value, owner = getattr(self, name), type(self).__name__
         if isinstance(value, Gamma):
             return
         require(not isinstance(value, Beta), owner, name, value, "be a number above 0 or a Gamma law")
@@ -369,8 +366,7 @@ class Prior(ABC):
 
     def _fraction(self, name: str, *, zero: bool) -> None:
         """Check a field that is a number in (0, 1), or in [0, 1) when `zero`, or a Beta law."""
-        value = getattr(self, name)
-        owner = type(self).__name__
+        value, owner = getattr(self, name), type(self).__name__
         if isinstance(value, Beta):
             return
         interval = "[0, 1)" if zero else "(0, 1)"

@@ -8,6 +8,8 @@ average.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -49,8 +51,76 @@ def real_number(value: object) -> float:
         return math.inf
 
 
+class _AnyLaw(ABC):
+    """What both laws answer."""
+
+    @abstractmethod
+    def log_density(self, x: ArrayLike) -> Any:
+        """Log density at x inside the law's range, for a number or an array.
+
+        Parameters
+        ----------
+        x : array-like
+
+        Returns
+        -------
+        float or array
+        """
+
+    @abstractmethod
+    def sample(self, rng: Generator) -> float:
+        """One draw, kept off the ends of the range that rounding can reach.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        float
+        """
+
+    @abstractmethod
+    def rule(self, points: int) -> tuple[Floats, Floats]:
+        """Nodes x and weights w, Σw = 1, with Σ w f(x) ≈ E f(x) for smooth f.
+
+        Parameters
+        ----------
+        points : int
+            How many nodes.
+
+        Returns
+        -------
+        (x, w) : two arrays
+        """
+
+    @abstractmethod
+    def wide_rule(self, points: int) -> tuple[Floats, Floats]:
+        """The same for f that changes anywhere in the range, however near an end.
+
+        Parameters
+        ----------
+        points : int
+            How many nodes.
+
+        Returns
+        -------
+        (x, w) : two arrays
+        """
+
+
+def _trapezoids(t: Floats, log_weight: Callable[[Floats], Floats], points: int) -> tuple[Floats, Floats]:
+    """So many nodes where the weight, looked for on the grid t, is above about 1e-12 of its height; and their weights."""
+    height = log_weight(t)
+    kept = t[height > height.max() - 28]
+    t = np.linspace(kept[0], kept[-1], points)
+    height = log_weight(t)
+    weights = np.exp(height - height.max())
+    return t, weights / weights.sum()
+
+
 @dataclass(frozen=True)
-class Gamma:
+class Gamma(_AnyLaw):
     """The Gamma law with shape `a` and rate `b`: mean a/b.
 
     Parameters
@@ -83,43 +153,16 @@ class Gamma:
         return self.a / self.b
 
     def log_density(self, x: ArrayLike) -> Any:
-        """Log density at x > 0, for a number or an array.
-
-        Parameters
-        ----------
-        x : array-like
-
-        Returns
-        -------
-        float or array
-        """
+        """Log density at x > 0."""
         x = np.asarray(x, float)
         return (self.a * math.log(self.b) - gammaln(self.a) + xlogy(self.a - 1, x) - self.b * x)[()]
 
     def sample(self, rng: Generator) -> float:
-        """One draw. Tiny shapes underflow to 0 now and then; the smallest normal number stands in.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        float
-        """
+        """One draw. Tiny shapes underflow to 0 now and then; the smallest normal number stands in."""
         return max(float(rng.gamma(self.a)) / self.b, float(np.finfo(float).tiny))
 
     def wide_rule(self, points: int) -> tuple[Floats, Floats]:
-        """`rule`, which is one for f that changes anywhere on the log scale.
-
-        Parameters
-        ----------
-        points : int
-
-        Returns
-        -------
-        (x, w) : two arrays
-        """
+        """`rule`, which is one for f that changes anywhere on the log scale."""
         return self.rule(points)
 
     def rule(self, points: int) -> tuple[Floats, Floats]:
@@ -128,15 +171,6 @@ class Gamma:
         The trapezoidal rule in t where log x = log(a/b) + s·(t - e^(-t) + 1), s = min(1, 1/√a): the density
         then decays doubly exponentially on both sides, so the rule's error falls exponentially with
         `points`. Mass below about 1e-12 on either side is left out; nodes that no float holds are put at e^-690.
-
-        Parameters
-        ----------
-        points : int
-            How many nodes.
-
-        Returns
-        -------
-        (x, w) : two arrays
         """
         spread = min(1.0, 1 / math.sqrt(self.a))
 
@@ -147,17 +181,12 @@ class Gamma:
             v = log_x(t)
             return np.asarray(self.a * v - self.b * np.exp(v) + np.log1p(np.exp(-t)))
 
-        t = np.linspace(-6 - math.log1p(1 / self.a), 8 + 3 / spread, 4001)
-        height = log_weight(t)
-        kept = t[height > height.max() - 28]
-        t = np.linspace(kept[0], kept[-1], points)
-        height = log_weight(t)
-        weights = np.exp(height - height.max())
-        return np.exp(np.maximum(log_x(t), -690.0)), weights / weights.sum()
+        t, weights = _trapezoids(np.linspace(-6 - math.log1p(1 / self.a), 8 + 3 / spread, 4001), log_weight, points)
+        return np.exp(np.maximum(log_x(t), -690.0)), weights
 
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(_AnyLaw):
     """The Beta law with parameters `a` and `b`: mean a/(a+b).
 
     Parameters
@@ -188,30 +217,12 @@ class Beta:
         return self.a / (self.a + self.b)
 
     def log_density(self, x: ArrayLike) -> Any:
-        """Log density at 0 < x < 1, for a number or an array.
-
-        Parameters
-        ----------
-        x : array-like
-
-        Returns
-        -------
-        float or array
-        """
+        """Log density at 0 < x < 1."""
         x = np.asarray(x, float)
         return (xlogy(self.a - 1, x) + xlog1py(self.b - 1, -x) - betaln(self.a, self.b))[()]
 
     def sample(self, rng: Generator) -> float:
-        """One draw, kept off the two ends that rounding can reach.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        float
-        """
+        """One draw, kept off the two ends that rounding can reach."""
         return min(max(float(rng.beta(self.a, self.b)), LEAST_FRACTION), 1 - LEAST_FRACTION)
 
     def rule(self, points: int) -> tuple[Floats, Floats]:
@@ -219,15 +230,6 @@ class Beta:
 
         Golub & Welsch (1969): the nodes are the eigenvalues of the law's Jacobi matrix, the weights the
         squared first components of its eigenvectors.
-
-        Parameters
-        ----------
-        points : int
-            How many nodes.
-
-        Returns
-        -------
-        (x, w) : two arrays
         """
         p, q = self.b - 1, self.a - 1
         k = np.arange(points, dtype=float)
@@ -250,15 +252,6 @@ class Beta:
         The trapezoidal rule in t where logit x = logit of the mean + s·sinh(t), s the standard deviation of logit x for large
         a and b and 1 otherwise: the density then decays doubly exponentially. Nodes keep off the two ends by 1e-12, where f
         is taken to have reached its limits.
-
-        Parameters
-        ----------
-        points : int
-            How many nodes.
-
-        Returns
-        -------
-        (x, w) : two arrays
         """
         spread = min(1.0, math.sqrt(1 / self.a + 1 / self.b))
 
@@ -269,13 +262,8 @@ class Beta:
             v = logit(t)
             return np.asarray(-self.a * np.logaddexp(0, -v) - self.b * np.logaddexp(0, v) + np.log(np.cosh(t)))
 
-        t = np.linspace(-1, 1, 4001) * math.asinh(60 * (1 + 1 / min(self.a, self.b)) / spread)
-        height = log_weight(t)
-        kept = t[height > height.max() - 28]
-        t = np.linspace(kept[0], kept[-1], points)
-        height = log_weight(t)
-        weights = np.exp(height - height.max())
-        return np.clip(expit(logit(t)), LEAST_FRACTION, 1 - LEAST_FRACTION), weights / weights.sum()
+        t, weights = _trapezoids(np.linspace(-1, 1, 4001) * math.asinh(60 * (1 + 1 / min(self.a, self.b)) / spread), log_weight, points)
+        return np.clip(expit(logit(t)), LEAST_FRACTION, 1 - LEAST_FRACTION), weights
 
 
 Law = Gamma | Beta

@@ -186,11 +186,11 @@ class Climb:
         log_likelihood = np.array(self._each(move))
         return None if np.isnan(log_likelihood).any() else (labels, measure, log_likelihood)
 
-    def _open(self, population: Population, i: int, model: Mixture, bound: _core.Likelihood, stream: int) -> Chain:
+    def _open(self, population: Population, i: int, model: Mixture, bound: _core.Likelihood, sequence: int) -> Chain:
         """A chain at a particle, with random numbers of its own."""
         start = {name: population.measure[name][i] for name in self.names}
         return Chain(
-            model, self.data, self.kernel, labels=population.labels[i], seed=self.seed, stream=stream, start=start, bound=bound
+            model, self.data, self.kernel, labels=population.labels[i], seed=self.seed, sequence=sequence, start=start, bound=bound
         )
 
     def _bound(self, power: float) -> _core.Likelihood:
