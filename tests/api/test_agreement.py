@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -179,3 +180,21 @@ def test_ctrl_c_in_the_warm_up_leaves_an_answer():
     assert not post.run["until"]["agreed"]
     assert (post.chains > 0, post.draws) == (True, 1)
     assert post.point_estimate().n_clusters > 1
+
+
+def test_a_run_whose_first_draws_were_thrown_away_is_resumed_bit_for_bit(tmp_path, monkeypatch):
+    follow = Course.follow
+
+    def throw_away_once(self, until, log_joint, n_clusters):
+        if self.before == 0:
+            return replace(self, before=self.warmup + self.draws, warmup=0)
+        return follow(self, until, log_joint, n_clusters)
+
+    monkeypatch.setattr(Course, "follow", throw_away_once)
+    whole, seen = run(), iter(range(15))
+    assert whole.run["warmup"] == FIRST_WARMUP + FIRST_DRAWS
+    with suppress(RuntimeError):  # stopped before a draw, where blocks are long
+        run(checkpoint=hr.Checkpoint(tmp_path / "run", every=0.0), callbacks=[lambda update: next(seen, None) is None])
+    again = hr.resume(tmp_path / "run", progress=False)
+    assert np.array_equal(again.labels, whole.labels)
+    assert np.array_equal(again.log_joint, whole.log_joint)
