@@ -101,6 +101,8 @@ class Chain:
         Group of every row, for a `MixedNRM` prior.
     bound : _core.Likelihood, optional
         The likelihood already bound to X, so that chains share it.
+    stream : int, optional
+        The old name of `sequence`.
 
     >>> from hedgerow import DP, GaussianWishart, Gibbs
     >>> chain = Chain(Mixture(DP(), GaussianWishart()), [[0.0], [0.1], [9.0]], Gibbs(), seed=0)
