@@ -15,7 +15,7 @@ def main(folder: str) -> None:
     X = np.concatenate([rng.normal(centre, 0.9, (size, 2)) for centre, span, size in lives for _ in span])
     times = np.concatenate([np.full(size, t) for _, span, size in lives for t in span])
     prior = hr.MixedNRM(hr.NGG(alpha=1.0, sigma=0.2), basis=[1, 3, 5, 7], decay=0.5)
-    post = hr.sample(hr.Mixture(prior, hr.GaussianWishart.nips2015()), X, times=times, draws=150, warmup=150, chains=2, seed=0)
+    post = hr.sample(hr.Mixture(prior, hr.GaussianWishart.nips2015()), X, times=times, draws=150, warmup=150, chains=2, seed=1)
     print(f"{post.point_estimate().n_clusters} clusters of {len(X)} rows at {len(np.unique(times))} times")
     print(post.popularity().lives())
     post.plot_popularity().figure.savefig(Path(folder) / "gallery_time_varying.png", dpi=100)

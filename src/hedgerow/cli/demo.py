@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
         folder.check_free(force=folder.status() is None)  # a demo is replaced, the run of somebody is not
         X, truth, _ = ring13(seed=0)
         say("1,300 points in the plane: twelve long clusters on a ring, one in the middle. Nobody tells the sampler that.")
-        model = Mixture(NGG(alpha=Gamma(1, 1), sigma=Beta(1, 3)), GaussianWishart())
+        model = Mixture(NGG(alpha=Gamma(1, 1), sigma=Beta(1, 3)), GaussianWishart.nips2015())  # the data of that paper
         post = sample(model, X, draws=800, warmup=200, chains=4, seed=arguments.seed)
         folder.write(post, Notes("Thirteen clusters on a ring", "vi"))
     score = ari(post.point_estimate().labels, truth)
