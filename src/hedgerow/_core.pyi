@@ -290,6 +290,9 @@ class Guide:
     @property
     def root(self) -> int: ...
 
+    def induced(self, rows: NDArray[numpy.int32]) -> dict[str, Any]:
+        """The induced tree of these rows, as named arrays."""
+
     @property
     def left(self) -> NDArray[numpy.int32]: ...
 
@@ -313,9 +316,6 @@ class Guide:
 
     @property
     def order(self) -> NDArray[numpy.int32]: ...
-
-    def induced(self, rows: NDArray[numpy.int32]) -> dict[str, Any]:
-        """The induced tree of these rows, as named arrays."""
 
 class Ledger:
     """Sufficient statistics of numbered sets of rows."""

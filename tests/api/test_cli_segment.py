@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.checks import run
+from tests.checks import run as run_command
 
 from hedgerow.apps.video.frames import open_frames
 from hedgerow.apps.video.result import Segmentation
@@ -47,6 +47,10 @@ def place(tmp_path_factory):
     arguments = ["segment", str(folder / "clip.mp4"), "--out", str(folder / "run"), "--supervoxels", "60", "--segments", "3"]
     assert main([*arguments, "--quiet"]) == 0
     return folder
+
+
+def run(capsys, *arguments):
+    return run_command(capsys, "segment", *arguments)
 
 
 def volume(folder):

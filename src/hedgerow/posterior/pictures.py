@@ -129,11 +129,11 @@ def _marginal(draws: Draws, where: list[int], owner: str) -> Draws:
     """The same draws with all other columns integrated out: exact, as the marginals of both Gaussian families are of their kind."""
     if draws.model is None:
         raise ParameterError(f"{owner}(...): the posterior must have its model: load it with load(path, model=...).")
-    smaller = draws.model.likelihood.for_columns(where)
+    within = [part for places, part in draws.model.likelihood.groups() if set(places) & set(where)]
+    others = [type(part).__name__ for part in within if part.expected_variances() is None]
+    smaller = None if others else draws.model.likelihood.for_columns(where)
     if smaller is None:
-        within = [part for places, part in draws.model.likelihood.groups() if set(places) & set(where)]
-        other = next(part for part in within if part.expected_variances() is None)
-        wanted = f"be measurements, under a Gaussian likelihood; these are under {type(other).__name__}"
+        wanted = f"be measurements, under a Gaussian likelihood; these are under {others[0]}"
         raise ParameterError(f"{owner}(columns={where}): columns must {wanted}. Got {where}.")
     model = replace(draws.model, likelihood=smaller)
     kept: dict[str, Any] = {"labels": draws.labels, "log_joint": draws.log_joint, "times": draws.times, **draws.traces()}
