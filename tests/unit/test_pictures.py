@@ -123,9 +123,7 @@ def test_density_over_columns_of_several_kinds(table: hr.Posterior) -> None:
     for columns in ("length", "width", ["length", "width"], 2):
         assert table.plot_density(columns) is not None
     assert np.trapezoid(*table.plot_density("width").lines[-1].get_data()[::-1]) == pytest.approx(1.0, abs=0.05)
-    with pytest.raises(
-        ParameterError, match="columns must be measurements, under a Gaussian likelihood; these are under Poisson"
-    ):
+    with pytest.raises(ParameterError, match="columns must be measurements, under a Gaussian likelihood; these are under Poisson"):
         table.plot_density("visits")
     with pytest.raises(ParameterError, match="columns must be given, one or two of length, visits, width, colour"):
         table.plot_density()
