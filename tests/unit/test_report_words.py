@@ -58,6 +58,17 @@ class TestVerdicts:
         assert said.tone == tone
         assert words in said.text
 
+    @pytest.mark.parametrize(
+        ("rhat", "tone", "words"), [(1.03, "good", "within an R-hat of 1.05, as asked"), (1.06, "bad", "do not agree")]
+    )
+    def test_a_run_is_judged_by_what_it_was_asked_for(self, rhat: float, tone: str, words: str) -> None:
+        draws = self.draws(rhat)
+        said = agreement(draws.quantities, draws.n_clusters, draws.rhat, draws.ess, asked=1.05)
+        assert said.tone == tone
+        assert words in said.text
+        shown = quantity_verdict(draws.quantities["log joint"], rhat, 2000.0, 1.05).text
+        assert shown == ("agree" if tone == "good" else "do not agree yet, run longer")
+
     def test_a_quantity_that_never_changed_is_no_alarm(self) -> None:
         draws = DrawsPart(np.full((2, 5), 3), {"K": np.full((2, 5), 3.0)}, {"K": float("nan")})
         assert quantity_verdict(draws.quantities["K"], draws.rhat["K"], math.inf).text == "never changed"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from hedgerow.posterior.draws import Draws, FloatArray
@@ -9,7 +12,7 @@ from hedgerow.summaries.diagnostics import ess_bulk, ess_tail, hdi, mcse_mean, r
 from hedgerow.summaries.table import Table
 from hedgerow.summaries.verdicts import agreement
 
-__all__ = ["quantities", "summary"]
+__all__ = ["asked_rhat", "quantities", "summary"]
 
 _COMPONENTS = 10  # of a quantity with many components, the ones that mix worst
 
@@ -64,4 +67,13 @@ def _verdict(draws: Draws, watched: dict[str, FloatArray], columns: dict[str, np
         return "Too few draws to judge the chains: run longer."
     measured = dict(zip(watched, columns["r_hat"].tolist(), strict=True))
     effective = dict(zip(watched, columns["ess_bulk"].tolist(), strict=True))
-    return agreement(watched, draws.n_clusters, measured, effective).text
+    return agreement(watched, draws.n_clusters, measured, effective, asked_rhat(draws.run)).text
+
+
+def asked_rhat(run: Mapping[str, Any]) -> float | None:
+    """The R-hat to which the run that this is the record of went on; none where it was to make a number of draws, or ended before."""
+    until = run.get("until")
+    if not isinstance(until, Mapping) or not until.get("agreed"):
+        return None
+    asked = until.get("rhat")
+    return float(asked) if isinstance(asked, float | int) else None

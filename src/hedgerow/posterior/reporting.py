@@ -20,7 +20,7 @@ from scipy.spatial.distance import squareform
 
 from hedgerow import plots
 from hedgerow.posterior.columns import shown_columns
-from hedgerow.posterior.convergence import quantities
+from hedgerow.posterior.convergence import asked_rhat, quantities
 from hedgerow.posterior.draws import Draws, FloatArray
 from hedgerow.report import (
     ColumnsPart,
@@ -168,7 +168,8 @@ def _draws(draws: Draws) -> DrawsPart:
     if draws.draws < 4:
         return DrawsPart(draws.n_clusters, watched)
     measured = {name: rhat(trace) for name, trace in watched.items()}
-    return DrawsPart(draws.n_clusters, watched, measured, {name: ess_bulk(trace) for name, trace in watched.items()})
+    effective = {name: ess_bulk(trace) for name, trace in watched.items()}
+    return DrawsPart(draws.n_clusters, watched, measured, effective, asked_rhat(draws.run))
 
 
 def posterior_tree(draws: Draws) -> TreePart | None:

@@ -29,7 +29,8 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
     if payload.tree is not None and payload.levels is None:
         said.append(_tree_sentence(payload, k))
     if payload.draws is not None:
-        said.append(agreement(payload.draws.quantities, payload.draws.n_clusters, payload.draws.rhat, payload.draws.ess))
+        drawn = payload.draws
+        said.append(agreement(drawn.quantities, drawn.n_clusters, drawn.rhat, drawn.ess, drawn.asked))
     if payload.estimate:
         said.append(Sentence(f"The clustering shown is the {payload.estimate}."))
     said += [Sentence(note, "warn") for note in payload.notes]

@@ -76,13 +76,14 @@ class TreePart:
 class DrawsPart:
     """Draws (chain, draw): the number of clusters, and named quantities to trace with their R-hat and ESS.
 
-    A quantity whose R-hat is not in `rhat` is drawn without a verdict.
+    A quantity whose R-hat is not in `rhat` is drawn without a verdict. `asked`: the R-hat that the run was to go on to.
     """
 
     n_clusters: ArrayLike
     quantities: Mapping[str, ArrayLike]
     rhat: Mapping[str, float] = field(default_factory=dict)
     ess: Mapping[str, float] = field(default_factory=dict)
+    asked: float | None = None
 
 
 @dataclass(frozen=True)

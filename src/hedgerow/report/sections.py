@@ -18,8 +18,8 @@ from hedgerow.summaries.verdicts import quantity_verdict
 __all__ = ["Section", "sections_of"]
 
 AGREEMENT_HINT = (
-    "R-hat near 1 means that the chains tell the same story; up to 1.01 is good. Effective draws are what "
-    "the draws are worth as independent ones; 100 per chain is a sensible least."
+    "R-hat near 1 means that the chains tell the same story; up to 1.01 is good, or up to what the run was asked for. "
+    "Effective draws are what the draws are worth as independent ones; 100 per chain is a sensible least."
 )
 
 
@@ -107,7 +107,8 @@ def _agreementtable(draws: DrawsPart, chains: int) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     rows = []
     for name, rhat in draws.rhat.items():
-        verdict = quantity_verdict(draws.quantities.get(name, draws.n_clusters), float(rhat), float(draws.ess.get(name, math.inf)))
+        trace, effective = draws.quantities.get(name, draws.n_clusters), float(draws.ess.get(name, math.inf))
+        verdict = quantity_verdict(trace, float(rhat), effective, draws.asked)
         words = "one chain only" if chains == 1 else f"chains {verdict.text}"
         rows.append(
             f'<tr><th scope="row">{escape(name)}</th><td>{_figure(rhat, 3)}</td>'

@@ -25,43 +25,53 @@ class Sentence:
 
 
 def agreement(
-    quantities: Mapping[str, npt.ArrayLike], n_clusters: npt.ArrayLike, rhat: Mapping[str, float], ess: Mapping[str, float]
+    quantities: Mapping[str, npt.ArrayLike],
+    n_clusters: npt.ArrayLike,
+    rhat: Mapping[str, float],
+    ess: Mapping[str, float],
+    asked: float | None = None,
 ) -> Sentence:
-    """One verdict over all quantities with an R-hat: the worst decides."""
+    """One verdict over all quantities with an R-hat: the worst decides. `asked` is the R-hat that a run was to go on to."""
     chains = np.shape(n_clusters)[0]
     if chains == 1:
         return Sentence("There is only one chain, so nothing can be said about agreement. Run four.", "warn")
     if not rhat:
         return Sentence(f"Agreement of the {chains} chains was not measured.", "warn")
-    verdicts = {name: quantity_verdict(quantities.get(name, n_clusters), rhat[name], ess.get(name, math.inf)) for name in rhat}
+    verdicts = {name: quantity_verdict(quantities.get(name, n_clusters), rhat[name], ess.get(name, math.inf), asked) for name in rhat}
     numbers = _numbers(rhat, ess)
     worst = [name for name, verdict in verdicts.items() if verdict.tone == "bad"]
     if worst:
         return Sentence(f"The chains do not agree yet on {_list(worst)}: run longer{numbers}.", "bad")
-    nearly = [name for name in rhat if float(rhat[name]) > GOOD_RHAT]
+    nearly = [name for name in rhat if float(rhat[name]) > _good(asked)]
     if nearly:
         return Sentence(f"The {chains} chains nearly agree ({_list(nearly)}): run longer to be sure{numbers}.", "warn")
     few = [name for name, verdict in verdicts.items() if verdict.tone == "warn"]
     if few:
         told = f"The {chains} chains agree, but on few effective draws ({_list(few)}): run longer to be sure{numbers}."
         return Sentence(told, "warn")
-    return Sentence(f"The {chains} chains agree{numbers}.", "good")
+    within = f" within an R-hat of {asked:g}, as asked" if asked is not None and any(v > GOOD_RHAT for v in rhat.values()) else ""
+    return Sentence(f"The {chains} chains agree{within}{numbers}.", "good")
 
 
-def quantity_verdict(values: npt.ArrayLike, rhat: float, ess: float) -> Sentence:
-    """Agreement of the chains on one quantity (chain, draw), in two or three words."""
+def quantity_verdict(values: npt.ArrayLike, rhat: float, ess: float, asked: float | None = None) -> Sentence:
+    """Agreement of the chains on one quantity (chain, draw), in two or three words. `asked` as in `agreement`."""
     if math.isnan(rhat):
         if np.ptp(np.asarray(values, dtype=np.float64)) == 0:
             return Sentence("never changed", "good")
         return Sentence("do not agree yet, run longer", "bad")
-    if rhat > FAIR_RHAT:
+    if rhat > max(FAIR_RHAT, _good(asked)):
         return Sentence("do not agree yet, run longer", "bad")
     few = ess < ESS_PER_CHAIN * np.shape(values)[0]
-    if rhat > GOOD_RHAT:
+    if rhat > _good(asked):
         return Sentence("nearly agree, run longer", "warn")
     if few:
         return Sentence("agree, but few effective draws", "warn")
     return Sentence("agree", "good")
+
+
+def _good(asked: float | None) -> float:
+    """The R-hat up to which chains agree: what the run was asked for, where it was asked for one."""
+    return GOOD_RHAT if asked is None else max(GOOD_RHAT, asked)
 
 
 def _numbers(rhat: Mapping[str, float], ess: Mapping[str, float]) -> str:
