@@ -13,7 +13,7 @@ comma := ,
 core_tests = $(BIN)/cmake -S . -B build/$(2) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
   -DHEDGEROW_TESTS=ON -DHEDGEROW_PYTHON=OFF -DHEDGEROW_SANITIZE=$(1) $(3) > /dev/null && $(BIN)/cmake --build build/$(2) > /dev/null
 
-.PHONY: demo test quick test-core test-clang test-threads test-slow calibrate fuzz mutants lint format hooks bench docs wheel golden stubs clean
+.PHONY: demo test quick test-core test-clang test-windows test-threads test-slow calibrate fuzz mutants lint format hooks bench docs wheel golden stubs clean
 
 demo: $(VENV)/.ready  ## cluster a built-in data set, print what was found, write a report
 	$(BIN)/hedgerow demo --out demo-output
@@ -36,6 +36,14 @@ ifeq ($(CLANG),)
 else
 	$(call core_tests,,core-clang,-DCMAKE_CXX_COMPILER=$(CLANG) -DHEDGEROW_STRICT=ON)
 	build/core-clang/core/hedgerow_tests
+endif
+
+test-windows: $(VENV)/.ready-test  ## the core for Windows by MinGW without a warning, and its C++ tests under Wine
+ifeq ($(and $(shell command -v x86_64-w64-mingw32-g++-posix),$(shell command -v wine)),)
+	@echo "test-windows: skipped, it takes x86_64-w64-mingw32-g++-posix and wine"
+else
+	$(call core_tests,,core-windows,-DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/packaging/mingw.cmake -DHEDGEROW_STRICT=ON)
+	for isa in baseline avx2; do WINEDEBUG=-all HEDGEROW_ISA=$$isa wine build/core-windows/core/hedgerow_tests.exe || exit 1; done
 endif
 
 test-threads: $(VENV)/.ready-test  ## the C++ tests with threads under ThreadSanitizer
