@@ -26,15 +26,16 @@ quick: $(VENV)/.ready-test  ## the inner loop: unit and property tests and a sam
 	$(BIN)/python -m pytest -q -n 2 -m "not slow" $(QUICK)
 
 test-core: $(VENV)/.ready-test  ## the C++ tests on every instruction set, under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(call core_tests,address$(comma)undefined,core-tests)
+	$(call core_tests,address$(comma)undefined,core-tests,-DHEDGEROW_STRICT=ON)
 	CTEST_OUTPUT_ON_FAILURE=1 $(BIN)/cmake --build build/core-tests --target test
 
 CLANG ?= $(shell command -v clang++ || ls /usr/bin/clang++-[0-9]* 2> /dev/null | tail -1)
-test-clang: $(VENV)/.ready-test  ## the core by clang without a warning, and its C++ tests
+test-clang: $(VENV)/.ready-test  ## the core and its bindings by clang without a warning, and the C++ tests
 ifeq ($(CLANG),)
 	@echo "test-clang: skipped, there is no clang++ here"
 else
-	$(call core_tests,,core-clang,-DCMAKE_CXX_COMPILER=$(CLANG) -DHEDGEROW_STRICT=ON)
+	$(call core_tests,,core-clang,-DCMAKE_CXX_COMPILER=$(CLANG) -DHEDGEROW_STRICT=ON \
+	  -DHEDGEROW_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python)
 	build/core-clang/core/hedgerow_tests
 endif
 
