@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, spread_out
+from hedgerow.likelihoods.base import FloatArray, Likelihood
+from hedgerow.likelihoods.hyperparameters import as_vector, spread_out
 
 __all__ = ["IndependentColumns"]
 

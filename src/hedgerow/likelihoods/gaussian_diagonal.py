@@ -24,9 +24,10 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import LARGEST, as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows
 from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.fitting import fit_diagonal
+from hedgerow.likelihoods.hyperparameters import spread_out
 from hedgerow.likelihoods.moments import column_means
 from hedgerow.reference import likelihoods as reference
 

@@ -22,7 +22,8 @@ from scipy.special import gammaln, logsumexp
 from hedgerow import _core
 from hedgerow.data.views import as_counts, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_number, has_rows
+from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
+from hedgerow.likelihoods.hyperparameters import as_number
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Multinomial"]

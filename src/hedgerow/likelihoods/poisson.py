@@ -23,9 +23,10 @@ from hedgerow import _core
 from hedgerow.data.mixed import refuse_entries
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows
 from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.draws import log_gamma_draw
+from hedgerow.likelihoods.hyperparameters import spread_out
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Poisson"]

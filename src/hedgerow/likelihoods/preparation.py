@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from hedgerow.data.views import LARGEST
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, as_number
+from hedgerow.likelihoods.base import FloatArray
+from hedgerow.likelihoods.hyperparameters import as_number
 
 __all__ = ["Preparation", "off_the_grid"]
 

@@ -19,9 +19,10 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_float_array, as_number, as_vector, bind_at, has_rows
+from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.likelihoods.gaussian_wishart import GaussianWishart
+from hedgerow.likelihoods.hyperparameters import as_float_array, as_number, as_vector
 from hedgerow.likelihoods.moments import column_deviations, column_means
 
 __all__ = ["Principal", "directions_in_common"]
