@@ -20,6 +20,7 @@ from hedgerow import _core
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
+from hedgerow.likelihoods.composed import Composed
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.likelihoods.gaussian_wishart import GaussianWishart
 from hedgerow.likelihoods.hyperparameters import as_float_array, as_number, as_vector
@@ -55,7 +56,7 @@ def _eigenvalues(Z: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Principal(Likelihood):
+class Principal(Composed):
     """Gaussian clusters in the leading principal directions of many columns.
 
     Parameters
@@ -223,20 +224,8 @@ class Principal(Likelihood):
         data = self.check(X)
         return np.asarray(self.likelihood.log_density(theta, self.scores(data)) + self._log_rest(data))
 
-    @property
-    def has_atoms(self) -> bool:  # type: ignore[override]
-        """Where the likelihood of the scores has."""
-        return self.likelihood.has_atoms
-
-    @property
-    def allows_power(self) -> bool:  # type: ignore[override]
-        """Where the likelihood of the scores does."""
-        return self.likelihood.allows_power
-
-    @property
-    def travels(self) -> bool:  # type: ignore[override]
-        """Where the likelihood of the scores does."""
-        return self.likelihood.travels
+    def _within(self) -> tuple[Likelihood, ...]:
+        return (self.likelihood,)
 
     def _scaled(self, data: FloatArray) -> FloatArray:
         return np.asarray((data - np.asarray(self.centre)) / np.asarray(self.scale))

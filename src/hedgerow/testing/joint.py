@@ -54,9 +54,7 @@ def geweke(
         Independent walks, and steps of each.
     prior_draws : int
         Draws for the prior's side of the comparison.
-    seed : int
-    level : float
-        Probability of a false alarm of the whole report.
+    seed, level : as for `check_kernel`
 
     Returns
     -------

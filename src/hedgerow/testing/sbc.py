@@ -98,9 +98,7 @@ def sbc(
         Independent data sets, each with its own chain.
     draws, thin, warmup : int
         Draws kept of each chain, steps from one to the next, and steps before the first.
-    seed : int
-    level : float
-        Probability of a false alarm of the whole report.
+    seed, level : as for `check_kernel`
 
     Returns
     -------
