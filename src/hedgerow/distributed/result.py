@@ -104,8 +104,7 @@ class DistributedPosterior(MeasureTraces):
 
         Parameters
         ----------
-        draw : int
-            Position of the draw; the last by default.
+        draw : as for `shard_labels`
 
         Returns
         -------

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from hedgerow.docstrings import explained
 from hedgerow.estimators.validation import input_tags, read_X, row_count
 from hedgerow.estimators.weights import read_repeats, repeat_times, take_rows
 
-__all__ = ["GivenRows", "PredictingClusterer", "RowClusterer"]
+__all__ = ["GivenRows", "PredictingClusterer", "RowClusterer", "asks_new_rows"]
+
+
+asks_new_rows = partial(explained, "X, times : as for `predict`")
 
 
 class GivenRows(NamedTuple):
@@ -105,33 +110,18 @@ class PredictingClusterer(RowClusterer):
         """
         return self._predict(read_X(self, X, self.likelihood, fitting=False), times)
 
+    @asks_new_rows("(n_new, n_clusters_ + 1)")
     def predict_proba(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """Probability of every new row to join each cluster, and in the last column none of them.
 
         The columns are those of `cluster_ids_` where there is such a thing, else of the labels 0, 1, ...
         Draws, where there are any, are averaged over: at most 200 of them.
-
-        Parameters
-        ----------
-        X, times : as for `predict`
-
-        Returns
-        -------
-        (n_new, n_clusters_ + 1)
         """
         return self._predict_proba(read_X(self, X, self.likelihood, fitting=False), times)
 
+    @asks_new_rows("(n_new,)")
     def score_samples(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
-        """Log predictive density of every new row.
-
-        Parameters
-        ----------
-        X, times : as for `predict`
-
-        Returns
-        -------
-        (n_new,)
-        """
+        """Log predictive density of every new row."""
         return self._score_samples(read_X(self, X, self.likelihood, fitting=False), times)
 
     def score(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> float:

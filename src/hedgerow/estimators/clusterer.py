@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import require
-from hedgerow.estimators.base import GivenRows, PredictingClusterer
+from hedgerow.estimators.base import GivenRows, PredictingClusterer, asks_new_rows
 from hedgerow.estimators.defaults import default_draws
 from hedgerow.estimators.showing import Showing
 from hedgerow.estimators.validation import model_for, read_seed
@@ -220,17 +220,9 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _score_samples(self, data: Any, times: Any) -> npt.NDArray[np.float64]:
         return self.posterior_.log_density(data, times=times, max_draws=PREDICTION_DRAWS)
 
+    @asks_new_rows("(n_new, n_clusters_ + 1)")
     def transform(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
-        """The probabilities of `predict_proba`, as features for what comes next in a pipeline.
-
-        Parameters
-        ----------
-        X, times : as for `predict`
-
-        Returns
-        -------
-        (n_new, n_clusters_ + 1)
-        """
+        """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""
         return self.predict_proba(X, times)
 
 

@@ -86,9 +86,9 @@ class Likelihood(ABC):
         return None
 
     @property
-    @abstractmethod
     def is_resolved(self) -> bool:
-        """Whether every hyper-parameter has its value."""
+        """Whether every hyper-parameter has its value. As it stands here, for one where only the number of columns is open."""
+        return self.n_columns is not None
 
     @property
     @abstractmethod

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
 from hedgerow.likelihoods.fitting import fit_wishart
-from hedgerow.likelihoods.hyperparameters import as_number, as_vector, spread_out
+from hedgerow.likelihoods.hyperparameters import as_number, as_vector, check_given, spread_out
 from hedgerow.likelihoods.moments import column_means, spread
 from hedgerow.likelihoods.scale_matrix import as_scale_matrix, full_matrix, lost_by_rounding, lower_factor
 from hedgerow.reference import likelihoods as reference
@@ -114,15 +115,8 @@ class GaussianWishart(Likelihood):
 
     def __post_init__(self) -> None:
         """Check each hyper-parameter that was given, and that they agree on the number of columns."""
-        put = object.__setattr__  # the dataclass is frozen
-        if self.mean is not None:
-            put(self, "mean", as_vector(OWNER, "mean", self.mean, -np.inf))
-        if self.r is not None:
-            put(self, "r", as_number(OWNER, "r", self.r, 0))
-        if self.nu is not None:
-            put(self, "nu", as_number(OWNER, "nu", self.nu, 0))
-        if self.psi is not None:
-            put(self, "psi", as_scale_matrix(OWNER, self.psi))
+        above_0 = partial(as_number, low=0)
+        check_given(self, mean=partial(as_vector, low=-np.inf), r=above_0, nu=above_0, psi=as_scale_matrix)
         if isinstance(self.mean, np.ndarray) and isinstance(self.psi, np.ndarray):
             agree = len(self.mean) == len(self.psi)
             require(agree, OWNER, "psi", self.psi, f"match the {len(self.mean)} entries of mean")

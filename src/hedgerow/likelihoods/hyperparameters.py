@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -9,12 +10,21 @@ import numpy as np
 
 from hedgerow.data.views import LARGEST
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray
+from hedgerow.likelihoods.base import FloatArray, Likelihood
 
-__all__ = ["as_float_array", "as_number", "as_vector", "spread_out"]
+__all__ = ["as_float_array", "as_number", "as_vector", "check_given", "spread_out"]
 
 #: Differences of lnΓ keep five digits after the point up to here; no belief is worth so many observations.
 MOST = 1e10
+
+
+def check_given(likelihood: Likelihood, **checks: Callable[[str, str, Any], object]) -> None:
+    """Put what its check makes of a hyper-parameter that was given in the place of it; the dataclass is frozen."""
+    owner = type(likelihood).__name__
+    for name, check in checks.items():
+        value = getattr(likelihood, name)
+        if value is not None:
+            object.__setattr__(likelihood, name, check(owner, name, value))
 
 
 def as_number(owner: str, name: str, value: Any, low: float, *, square: bool = False) -> float:

@@ -73,11 +73,6 @@ class Multinomial(Likelihood):
             object.__setattr__(self, "columns", int(self.columns))
 
     @property
-    def is_resolved(self) -> bool:
-        """Whether the number of columns is known."""
-        return self.columns is not None
-
-    @property
     def n_columns(self) -> int | None:
         """The number of columns, once known."""
         return self.columns

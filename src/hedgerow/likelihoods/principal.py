@@ -11,6 +11,7 @@ It is a density of the rows as they are; the common factor is the same for every
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
 from hedgerow.likelihoods.composed import Composed
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.likelihoods.gaussian_wishart import GaussianWishart
-from hedgerow.likelihoods.hyperparameters import as_float_array, as_number, as_vector
+from hedgerow.likelihoods.hyperparameters import as_float_array, as_number, as_vector, check_given
 from hedgerow.likelihoods.moments import column_deviations, column_means
 
 __all__ = ["Principal", "directions_in_common"]
@@ -101,19 +102,13 @@ class Principal(Composed):
 
     def __post_init__(self) -> None:
         """Check what was given, and that it agrees."""
-        put = object.__setattr__  # the dataclass is frozen
         good = isinstance(self.likelihood, Likelihood) and not self.likelihood.reads_tables and not self.likelihood.takes_sparse
         require(good, OWNER, "likelihood", self.likelihood, "be a likelihood of measurements, such as GaussianWishart()")
         if self.n_directions is not None:
             whole = isinstance(self.n_directions, int | np.integer) and not isinstance(self.n_directions, bool)
             require(whole and self.n_directions >= 1, OWNER, "n_directions", self.n_directions, "be a whole number from 1 up")
-            put(self, "n_directions", int(self.n_directions))
-        if self.centre is not None:
-            put(self, "centre", as_vector(OWNER, "centre", self.centre, -np.inf))
-        if self.scale is not None:
-            put(self, "scale", as_vector(OWNER, "scale", self.scale, 0))
-        if self.rest is not None:
-            put(self, "rest", as_number(OWNER, "rest", self.rest, 0))
+            object.__setattr__(self, "n_directions", int(self.n_directions))
+        check_given(self, centre=partial(as_vector, low=-np.inf), scale=partial(as_vector, low=0), rest=partial(as_number, low=0))
         if self.directions is not None:
             self._check_directions()
 

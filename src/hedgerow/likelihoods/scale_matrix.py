@@ -24,23 +24,23 @@ def full_matrix(psi: Any, d: int) -> FloatArray:
     return np.asarray(psi if isinstance(psi, np.ndarray) else psi * np.eye(d), dtype=np.float64)
 
 
-def as_scale_matrix(owner: str, psi: npt.ArrayLike) -> float | FloatArray:
+def as_scale_matrix(owner: str, name: str, psi: npt.ArrayLike) -> float | FloatArray:
     """A positive number, or a read-only, exactly symmetric, positive definite matrix."""
     if np.ndim(psi) == 0:
-        return as_number(owner, "psi", psi, 0, square=True)
-    matrix = as_float_array(owner, "psi", psi)
+        return as_number(owner, name, psi, 0, square=True)
+    matrix = as_float_array(owner, name, psi)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and len(matrix) > 0
-    require(square, owner, "psi", psi, "be a number or a square matrix")
-    require(bool((np.abs(matrix) <= 1e250).all()), owner, "psi", psi, "be finite, and at most 1e+250 in magnitude")
+    require(square, owner, name, psi, "be a number or a square matrix")
+    require(bool((np.abs(matrix) <= 1e250).all()), owner, name, psi, "be finite, and at most 1e+250 in magnitude")
     # Both tests on the scale of correlations, so that columns in unlike units are judged alike.
     scale = np.sqrt(np.maximum(np.diag(matrix), 0))
-    require(bool((scale > 0).all()), owner, "psi", psi, "be positive definite (its diagonal is not positive)")
+    require(bool((scale > 0).all()), owner, name, psi, "be positive definite (its diagonal is not positive)")
     correlation = matrix / scale / scale[:, None]
     symmetric = bool((np.abs(correlation - correlation.T) <= 1e-8).all())
-    require(symmetric, owner, "psi", psi, "be symmetric")
+    require(symmetric, owner, name, psi, "be symmetric")
     smallest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2)[0])
-    require(smallest > 1e-14, owner, "psi", psi, "be positive definite")
-    return as_float_array(owner, "psi", (matrix + matrix.T) / 2)
+    require(smallest > 1e-14, owner, name, psi, "be positive definite")
+    return as_float_array(owner, name, (matrix + matrix.T) / 2)
 
 
 def lower_factor(matrix: FloatArray) -> FloatArray:

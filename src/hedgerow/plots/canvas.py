@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow.docstrings import explained
 from hedgerow.errors import need_extra
 from hedgerow.plots.palette import GRID, INK, MUTED
 
-__all__ = ["as_written", "color_map", "plain_axes", "probability_key"]
+__all__ = ["as_written", "color_map", "drawn", "plain_axes", "probability_key"]
+
+#: What every function that draws takes and gives back.
+drawn = explained("ax : matplotlib axes, optional", "matplotlib axes")
 
 
 def plain_axes(ax: Any | None, size: tuple[float, float]) -> Any:

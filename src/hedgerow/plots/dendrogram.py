@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import as_written, color_map, plain_axes, probability_key
+from hedgerow.plots.canvas import as_written, color_map, drawn, plain_axes, probability_key
 from hedgerow.plots.palette import INK, MUTED, PROBABILITY_STOPS, probability_colors, ranked_colors
 from hedgerow.plots.tree_geometry import Dendrogram, cut_clusters, dendrogram_geometry
 
@@ -18,6 +18,7 @@ __all__ = ["dendrogram"]
 FOOT = -0.045  # the strip of cluster colours under the leaves
 
 
+@drawn
 def dendrogram(
     left: ArrayLike,
     right: ArrayLike,
@@ -42,11 +43,6 @@ def dendrogram(
     names : sequence of str, optional
         Of the rows.
     max_leaves : int
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = dendrogram([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, -1.0], names=["a", "b"])
     """

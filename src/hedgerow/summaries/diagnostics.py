@@ -22,7 +22,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from hedgerow.docstrings import with_sections
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
 __all__ = ["ess_bulk", "ess_mean", "ess_tail", "hdi", "mcse_mean", "rhat"]
@@ -41,17 +41,7 @@ def _of_chains(statistic: Callable[[Array], float]) -> Callable[[npt.ArrayLike],
 
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(of, name, getattr(statistic, name))
-    return with_sections(
-        """
-        Parameters
-        ----------
-        trace : (chain, draw)
-
-        Returns
-        -------
-        float
-        """
-    )(of)
+    return explained("trace : (chain, draw)", "float")(of)
 
 
 @_of_chains

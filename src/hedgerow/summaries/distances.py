@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.docstrings import with_sections
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 from hedgerow.summaries.partitions import Labels, canonical
 
@@ -75,18 +75,7 @@ DEFAULT_LOSS: Loss = "vi"
 assert set(LOSSES) == set(get_args(Loss))
 
 
-_of_pairs = with_sections(
-    """
-    Parameters
-    ----------
-    a, b : (..., n)
-        Partitions.
-
-    Returns
-    -------
-    float or array
-    """
-)
+_of_pairs = explained("a, b : (..., n)\n    Partitions.", "float or array")
 
 
 @_of_pairs

@@ -45,7 +45,6 @@ def geweke(
 
     Parameters
     ----------
-    kernel : Kernel or PythonKernel
     model : Mixture
         Resolved, and its likelihood must be able to `simulate`.
     n : int
@@ -54,7 +53,7 @@ def geweke(
         Independent walks, and steps of each.
     prior_draws : int
         Draws for the prior's side of the comparison.
-    seed, level : as for `check_kernel`
+    kernel, seed, level : as for `check_kernel`
 
     Returns
     -------

@@ -72,6 +72,16 @@ def _alone(method: Callable[Concatenate[TreeStream, P], R]) -> Callable[Concaten
     return guarded
 
 
+def _count(name: str, told: str) -> Any:
+    """A property: a number that the core keeps, 0 before there is one."""
+
+    @_alone
+    def read(stream: TreeStream) -> int:
+        return 0 if stream._core is None else int(getattr(stream._core, name))
+
+    return property(read, doc=told)
+
+
 class TreeStream:
     """Incremental clustering of an endless stream. Threads may share one: their calls take turns.
 
@@ -190,29 +200,10 @@ class TreeStream:
         """Whether `labels` can be asked for."""
         return self._options[2]
 
-    @property
-    @_alone
-    def n_seen(self) -> int:
-        """Rows so far."""
-        return 0 if self._core is None else self._core.n_seen
-
-    @property
-    @_alone
-    def n_clusters(self) -> int:
-        """Clusters now."""
-        return 0 if self._core is None else self._core.n_clusters
-
-    @property
-    @_alone
-    def n_nodes(self) -> int:
-        """Inner nodes and summary leaves held."""
-        return 0 if self._core is None else self._core.n_nodes
-
-    @property
-    @_alone
-    def evaluations(self) -> int:
-        """Marginal likelihoods evaluated so far."""
-        return 0 if self._core is None else self._core.evaluations
+    n_seen: int = _count("n_seen", "Rows so far.")
+    n_clusters: int = _count("n_clusters", "Clusters now.")
+    n_nodes: int = _count("n_nodes", "Inner nodes and summary leaves held.")
+    evaluations: int = _count("evaluations", "Marginal likelihoods evaluated so far.")
 
     @property
     @_alone
@@ -240,11 +231,7 @@ class TreeStream:
         """The lives of the clusters, in order."""
         return self.events_since(0)
 
-    @property
-    @_alone
-    def n_events(self) -> int:
-        """Events so far."""
-        return 0 if self._core is None else self._core.n_events
+    n_events: int = _count("n_events", "Events so far.")
 
     @_alone
     def events_since(self, first: int) -> list[Event]:
