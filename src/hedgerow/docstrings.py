@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import cleandoc
+from textwrap import dedent
 from typing import TypeVar
 
 __all__ = ["explained"]
@@ -17,12 +18,12 @@ def explained(parameters: str = "", returns: str = "") -> Callable[[F], F]:
 
     def put(function: F) -> F:
         text, sign, example = cleandoc(function.__doc__ or "").partition(">>> ")
-        text = text.rstrip()
+        told, has_returns, result = text.rstrip().partition(f"\n\n{RETURNS}")
         if parameters:
-            text += ("\n" if PARAMETERS in text else f"\n\n{PARAMETERS}") + cleandoc(parameters)
-        if returns:
-            text += f"\n\n{RETURNS}{cleandoc(returns)}"
-        function.__doc__ = f"{text}\n\n{sign}{example}" if sign else text
+            told += ("\n" if PARAMETERS in told else f"\n\n{PARAMETERS}") + dedent(parameters).strip()
+        if has_returns or returns:
+            told += f"\n\n{RETURNS}{result or dedent(returns).strip()}"
+        function.__doc__ = f"{told}\n\n{sign}{example}" if sign else told
         return function
 
     return put

@@ -131,10 +131,7 @@ class DistributedForest:
 
     Attributes
     ----------
-    model : Mixture
-        Resolved.
-    shard_rows : tuple of int
-        Rows of each shard.
+    model, shard_rows : as of `DistributedPosterior`
     forest : Forest
         Its leaves are the roots of the shards' trees.
     shard_roots : tuple of int

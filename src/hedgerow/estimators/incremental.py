@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from hedgerow.data.container import from_file
 from hedgerow.estimators.base import GivenRows, PredictingClusterer
 from hedgerow.estimators.files import read_incremental, write_incremental
 from hedgerow.estimators.validation import model_for, read_seed
@@ -193,17 +194,9 @@ class IncrementalBHC(PredictingClusterer):
             write_incremental(path, self)
 
     @classmethod
+    @from_file("IncrementalBHC")
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """An estimator from a file that `save` wrote; nothing in such a file can run code.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        IncrementalBHC
-        """
+        """An estimator from a file that `save` wrote; nothing in such a file can run code."""
         estimator = cls()
         parts = read_incremental(path, estimator.get_params(deep=False))
         estimator._numbers = _Numbers(parts.pop("numbers"))

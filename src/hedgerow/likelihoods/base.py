@@ -16,11 +16,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
 __all__ = ["FloatArray", "Likelihood"]
 
 FloatArray = npt.NDArray[np.float64]
+_of_data = explained("data : checked data", "float")
 
 
 class Likelihood(ABC):
@@ -243,30 +245,14 @@ class Likelihood(ABC):
         """
         return None
 
+    @_of_data
     def work(self, data: Any) -> float:
-        """What a sweep over these rows costs, in entries of columns that are apart.
-
-        Parameters
-        ----------
-        data : checked data
-
-        Returns
-        -------
-        float
-        """
+        """What a sweep over these rows costs, in entries of columns that are apart."""
         return float(data.nnz if sparse.issparse(data) else data.size)
 
+    @_of_data
     def total(self, data: Any) -> float:
-        """What must not exceed `largest_total` over all rows.
-
-        Parameters
-        ----------
-        data : checked data
-
-        Returns
-        -------
-        float
-        """
+        """What must not exceed `largest_total` over all rows."""
         return 0.0
 
     @abstractmethod

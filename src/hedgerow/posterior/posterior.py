@@ -89,11 +89,7 @@ class Posterior(Pictured):
 
         Parameters
         ----------
-        X : table
-        partition : (n,), optional
-        times : (n_new,), optional
-        max_draws : int, optional
-            As for `predict_proba`.
+        X, partition, times, max_draws : as for `predict_proba`
 
         Returns
         -------
@@ -216,8 +212,7 @@ class Posterior(Pictured):
 
         Parameters
         ----------
-        path : path
-        model : Mixture, optional
+        path, model : as for `hedgerow.load`
 
         Returns
         -------

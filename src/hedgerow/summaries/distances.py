@@ -102,8 +102,9 @@ def binder(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
 def omari(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """One minus the adjusted Rand index; shapes as in `distance`.
 
-    >>> float(omari([0, 0, 1, 1], [0, 0, 0, 0]))
-    1.0
+    >>> a, b = [0, 0, 1, 1], [0, 1, 1, 1]
+    >>> bool(omari(a, b) == 1 - ari(a, b)), float(omari(a, [0, 0, 0, 0]))
+    (True, 1.0)
     """
     return distance(a, b, "omari")
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.data.container import FormatError, from_file, read_container, write_container
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import dendrogram as draw_dendrogram
@@ -288,17 +288,9 @@ class Forest:
         write_container(path, _KIND, 1, {"log_front": self.log_front, "values": values}, arrays)
 
     @classmethod
+    @from_file("Forest")
     def load(cls, path: str | os.PathLike[str]) -> Forest:
-        """A forest from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        Forest
-        """
+        """A forest from a file that `save` wrote."""
         stored = read_container(path, _KIND, (1,))
         try:
             arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.data.container import from_file
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import Values
@@ -272,8 +273,7 @@ class TreeStream:
 
         Parameters
         ----------
-        X : table
-        times : (rows,), optional
+        X, times : as for `add`
 
         Returns
         -------
@@ -316,17 +316,9 @@ class TreeStream:
         files.save_stream(path, self.__getstate__(), extra=self.note)
 
     @classmethod
+    @from_file("TreeStream")
     def load(cls, path: str | os.PathLike[str]) -> TreeStream:
-        """A stream from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        TreeStream
-        """
+        """A stream from a file that `save` wrote."""
         stream = cls.__new__(cls)
         stream.note, _ = files.load_stream(path, stream.__setstate__)
         return stream
