@@ -23,7 +23,11 @@ def render() -> str:
     text = re.sub(r"\blist\b(?!\[)(?!\()", "list[Any]", text)
     text = re.sub(r"\btuple\b(?!\[)(?!\()", "tuple[Any, ...]", text)
     text = re.sub(r": Callable(?=[,)])", ": Callable[..., Any]", text)
-    text = text.replace("from typing import Annotated\n", "from typing import Any\n")
+    setter = r"\n    @\1\.setter\n    def \1\(self, arg: [^\n]*, /\) -> None: \.\.\.\n"
+    text = re.sub(r"    @property\n    def (\w+)\(self\) -> ([^\n]*): \.\.\.\n" + setter, r"    \1: \2\n", text)
+    text = re.sub(r"    @property\n    def (\w+)\(self\) -> ([^\n]*): \.\.\.\n", r"    \1: Final[\2]\n", text)
+    text = re.sub(r"(: Final\[.*\n)\n(?=    \w+: Final\[)", r"\1", text)
+    text = text.replace("from typing import Annotated\n", "from typing import Any, Final\n")
     return "# Made by tools/stubs.py from the compiled module; do not edit.\n" + text
 
 

@@ -131,7 +131,7 @@ class Ledger {
     for (std::size_t i = 0; i < others.shape(0); ++i) slot(others(i));
     double* out;
     auto result = make_array<double>({others.shape(0)}, &out);
-    if (others.shape(0) > 0) statistics_->log_marginal_merged(s, others.data(), static_cast<int>(others.shape(0)), out);
+    if (others.shape(0) > 0) statistics_->log_marginal_merged(s, {others.data(), others.shape(0)}, out);
     return result;
   }
 

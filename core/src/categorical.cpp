@@ -106,7 +106,8 @@ class CategoricalStatistics final : public Statistics {
     simd().field_sums(panel_.data(), padded(k) / kLanes, fields(), listed_.data(), count, out);
   }
 
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    const int k = static_cast<int>(others.size());
     const std::int32_t* a = record(slot);
     for (int i = 0; i < k; ++i) {
       const std::int32_t* b = record(others[i]);

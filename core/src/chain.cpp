@@ -15,17 +15,6 @@ static std::vector<int> count_groups(const std::vector<int>& groups, int rows, i
   return sizes;
 }
 
-void Likelihood::fill_log_single() {
-  auto statistics_of_one = statistics(Layout::nodes);
-  statistics_of_one->reserve(1);
-  log_single_.resize(rows());
-  for (int i = 0; i < rows(); ++i) {
-    statistics_of_one->clear(0);
-    statistics_of_one->add(0, i);
-    log_single_[i] = statistics_of_one->log_marginal(0);
-  }
-}
-
 int CarriedReader::counter() {
   if (from_.counters.empty()) return whole();
   if (counter_ == from_.counters.size()) throw std::invalid_argument("a kernel's memory ends early");

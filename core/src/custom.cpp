@@ -81,7 +81,9 @@ class CustomStatistics final : public Statistics {
     batch_with(f_.row(row), front_.data(), k, 1.0, out);
     for (int s = 0; s < k; ++s) out[s] -= log_marginal(s);
   }
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override { batch_with(sum(slot), others, k, 1.0, out); }
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    batch_with(sum(slot), others.data(), static_cast<int>(others.size()), 1.0, out);
+  }
 
  private:
   double* sum(int slot) { return sums_.data() + static_cast<std::size_t>(slot) * m_; }

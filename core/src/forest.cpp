@@ -92,7 +92,7 @@ double Forest::joint(Ref a, Ref x) {
   if (x < 0) return inner_[a].log_like + nodes_->log_predictive(~x, a);
   if (a < 0) return inner_[x].log_like + nodes_->log_predictive(~a, x);
   double out;
-  nodes_->log_marginal_merged(x, &a, 1, &out);
+  nodes_->log_marginal_merged(x, {&a, 1}, &out);
   return out;
 }
 
@@ -101,7 +101,7 @@ void Forest::joint_children(int c, Ref x, double* with_left, double* with_right)
   if (x >= 0 && l >= 0 && r >= 0) {
     const int both[2] = {l, r};
     double out[2];
-    nodes_->log_marginal_merged(x, both, 2, out);
+    nodes_->log_marginal_merged(x, both, out);
     evaluations_ += 2;
     *with_left = out[0];
     *with_right = out[1];

@@ -152,7 +152,7 @@ int Forest::nearest(Ref x, double* log_d) {
   }
   evaluations_ += k;
   panel_->load(k, *nodes_, x);
-  panel_->log_marginal_merged(k, front_.data(), k, out);
+  panel_->log_marginal_merged(k, {front_.data(), static_cast<std::size_t>(k)}, out);
   const double phi_x = phi_t(x);
   for (int j = 0; j < k; ++j) {
     const double d = phi_t(roots_[j]) + phi_x - joined_weight(roots_[j], x) - out[j];
@@ -173,7 +173,7 @@ void Forest::joint_front(Ref x, int k, double* out) {
   }
   const int scratch = roots();
   panel_->load(scratch, *nodes_, x);
-  panel_->log_marginal_merged(scratch, front_.data(), k, out);
+  panel_->log_marginal_merged(scratch, {front_.data(), static_cast<std::size_t>(k)}, out);
 }
 
 void Forest::mark_touched(Ref x) {

@@ -165,7 +165,8 @@ class GaussianDiagonalStatistics final : public Statistics {
     simd().gd_predictive(panel_.data(), blocks, d_, x, observed_.data(), count, out);
   }
 
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    const int k = static_cast<int>(others.size());
     const double* a = record(slot);
     for (int i = 0; i < k; ++i) {
       const double* p = a;

@@ -7,8 +7,9 @@ namespace hedgerow {
 
 // In two passes, means first: cheaper than a change of rank one a row, and more exact.
 template <int D>
-void GaussianWishartStatistics<D>::add_each(const int* slots, int n) {
-  if constexpr (D == 0) return add_each_wide(slots, n);
+void GaussianWishartStatistics<D>::add_each(std::span<const int> slots) {
+  if constexpr (D == 0) return add_each_wide(slots);
+  const int n = static_cast<int>(slots.size());
   for (int row = 0; row < n; ++row) {
     if (slots[row] < 0) continue;
     const Record p = record(slots[row]);
@@ -35,7 +36,8 @@ void GaussianWishartStatistics<D>::add_each(const int* slots, int n) {
 
 // Many columns: slot by slot, the scatter by eight rows at a time; what comes from it is made where it is asked for.
 template <int D>
-void GaussianWishartStatistics<D>::add_each_wide(const int* slots, int n) {
+void GaussianWishartStatistics<D>::add_each_wide(std::span<const int> slots) {
+  const int n = static_cast<int>(slots.size());
   std::vector<int> start(static_cast<std::size_t>(slots_) + 1, 0), order(n);
   for (int row = 0; row < n; ++row)
     if (slots[row] >= 0) ++start[slots[row] + 1];

@@ -115,7 +115,7 @@ class GaussianWishartStatistics final : public Statistics {
     touch(slot);
   }
 
-  void add_each(const int* slots, int n) override;
+  void add_each(std::span<const int> slots) override;
 
   bool remove(int slot, int row) override {
     const Record p = record(slot);
@@ -182,7 +182,7 @@ class GaussianWishartStatistics final : public Statistics {
 
   void log_predictive_front(int row, int k, double* out) override { front_predictive(f_.row(row), k, out); }
 
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override;
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override;
 
   double log_observed(int row, int slot) override;
   double impute(int row, int slot, Rng& rng, bool whole) override;
@@ -233,8 +233,8 @@ class GaussianWishartStatistics final : public Statistics {
     stale_[slot] = 3;
   }
 
-  static bool is_front(const int* others, int k) {
-    for (int i = 0; i < k; ++i)
+  static bool is_front(std::span<const int> others) {
+    for (int i = 0; i < static_cast<int>(others.size()); ++i)
       if (others[i] != i) return false;
     return true;
   }
@@ -349,14 +349,14 @@ class GaussianWishartStatistics final : public Statistics {
     p.logdet() = std::log(grow);
   }
 
-  void add_each_wide(const int* slots, int n);
+  void add_each_wide(std::span<const int> slots);
   double leave_one_out_from_scatter(int slot, int row);
   struct Gaps;
   Gaps look(int row, int slot);
   void load_predictive(int slot);
   void load_merge(int slot);
-  void merged_in_lanes(int slot, const int* others, int k, double* out);
-  void merged_one_by_one(int slot, const int* others, int k, double* out);
+  void merged_in_lanes(int slot, std::span<const int> others, double* out);
+  void merged_one_by_one(int slot, std::span<const int> others, double* out);
 
   const GaussianWishart& f_;
   int dynamic_d_;

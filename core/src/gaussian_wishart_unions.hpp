@@ -6,23 +6,25 @@
 namespace hedgerow {
 
 template <int D>
-void GaussianWishartStatistics<D>::log_marginal_merged(int slot, const int* others, int k, double* out) {
+void GaussianWishartStatistics<D>::log_marginal_merged(int slot, std::span<const int> others, double* out) {
   if constexpr (D == 0) {
+    const int k = static_cast<int>(others.size());
     // One row more is a change of rank one, which the predictive has in closed form.
-    if (record(slot).n() == 1.0 && clusters_ && is_front(others, k) && k > 1) {
+    if (record(slot).n() == 1.0 && clusters_ && is_front(others) && k > 1) {
       const std::vector<double> x(record(slot).mean(), record(slot).mean() + d());
       front_.resize(padded(k));
       front_predictive(x.data(), k, front_.data());
       for (int i = 0; i < k; ++i) out[i] = log_marginal(i) + front_[i];
       return;
     }
-    if (wide_ || record(slot).n() == 1.0 || k <= (d() < kFewFrom ? 1 : 2)) return merged_one_by_one(slot, others, k, out);
+    if (wide_ || record(slot).n() == 1.0 || k <= (d() < kFewFrom ? 1 : 2)) return merged_one_by_one(slot, others, out);
   }
-  merged_in_lanes(slot, others, k, out);
+  merged_in_lanes(slot, others, out);
 }
 
 template <int D>
-void GaussianWishartStatistics<D>::merged_one_by_one(int slot, const int* others, int k, double* out) {
+void GaussianWishartStatistics<D>::merged_one_by_one(int slot, std::span<const int> others, double* out) {
+  const int k = static_cast<int>(others.size());
   const Record p = record(slot);
   const double na = p.n(), r = f_.r();
   Vector delta(*this, 0), mean(*this, 1);
@@ -46,13 +48,14 @@ void GaussianWishartStatistics<D>::merged_one_by_one(int slot, const int* others
 }
 
 template <int D>
-void GaussianWishartStatistics<D>::merged_in_lanes(int slot, const int* others, int k, double* out) {
+void GaussianWishartStatistics<D>::merged_in_lanes(int slot, std::span<const int> others, double* out) {
+  const int k = static_cast<int>(others.size());
   // The record of `slot` without P, in the order the loop wants: n, mean, S.
   const Record p = record(slot);
   double* a = work();
   a[0] = p.n();
   std::memcpy(a + 1, p.mean(), sizeof(double) * (d() + t()));
-  const bool front = clusters_ && is_front(others, k);
+  const bool front = clusters_ && is_front(others);
   if (front) {
     for (int s : stale_merge_) load_merge(s);
     stale_merge_.clear();

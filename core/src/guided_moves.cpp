@@ -30,7 +30,7 @@ double GuidedMoves::affinities(State& state, int slot, int size, const double* l
   while (static_cast<int>(others_.size()) < k) others_.push_back(static_cast<int>(others_.size()));
   merged_.resize(k);
   out.resize(k);
-  partition.statistics().log_marginal_merged(slot, others_.data(), k, merged_.data());
+  partition.statistics().log_marginal_merged(slot, {others_.data(), static_cast<std::size_t>(k)}, merged_.data());
   const double own = measure.log_weight(size, lq) + partition.statistics().log_marginal(slot);
   std::vector<double> sum_q(measure.trivial_q() ? 0 : R);
   double top = 0.0;

@@ -96,7 +96,8 @@ class MultinomialNodes final : public CellSource {
     for (int s = 0; s < k; ++s) out[s] = log_predictive(row, s);
   }
 
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    const int k = static_cast<int>(others.size());
     const Node& a = nodes_[slot];
     for (int i = 0; i < k; ++i) {
       const Node& b = nodes_[others[i]];

@@ -243,7 +243,8 @@ class MultinomialTable final : public CellSource {
     subtract_rising(k, static_cast<double>(f_.total(row)), f_.coefficient(row), out);
   }
 
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    const int k = static_cast<int>(others.size());
     const Totals t = totals_[slot];
     cells(slot, loaded_);
     int most = 0;

@@ -28,7 +28,7 @@ void Partition::rebuild() {
   statistics_->reset(k_ + 8);
   for (int row = 0; row < rows(); ++row)
     if (label_[row] >= 0) seat(row, label_[row]);
-  statistics_->add_each(label_.data(), rows());
+  statistics_->add_each({label_.data(), static_cast<std::size_t>(rows())});
 }
 
 void Partition::place(int row, int c) {

@@ -109,7 +109,8 @@ class PoissonStatistics final : public Statistics {
                               f_.factor_bits(), constant, out);
   }
 
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    const int k = static_cast<int>(others.size());
     const double* a = record(slot);
     for (int i = 0; i < k; ++i) {
       const double* b = record(others[i]);

@@ -48,8 +48,8 @@ class ProductStatistics final : public Statistics {
   void add(int slot, int row) override {
     for (const auto& part : parts_) part->add(slot, row);
   }
-  void add_each(const int* slots, int n) override {
-    for (const auto& part : parts_) part->add_each(slots, n);
+  void add_each(std::span<const int> slots) override {
+    for (const auto& part : parts_) part->add_each(slots);
   }
   bool remove(int slot, int row) override {
     bool precise = true;
@@ -107,11 +107,12 @@ class ProductStatistics final : public Statistics {
       for (int s = 0; s < k; ++s) out[s] += work_[s];
     }
   }
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
-    parts_.front()->log_marginal_merged(slot, others, k, out);
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    const int k = static_cast<int>(others.size());
+    parts_.front()->log_marginal_merged(slot, others, out);
     work_.resize(padded(k));
     for (std::size_t i = 1; i < parts_.size(); ++i) {
-      parts_[i]->log_marginal_merged(slot, others, k, work_.data());
+      parts_[i]->log_marginal_merged(slot, others, work_.data());
       for (int s = 0; s < k; ++s) out[s] += work_[s];
     }
   }

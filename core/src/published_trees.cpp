@@ -41,7 +41,7 @@ double Trees::weight_joined(int a, int b) const {
 
 void Trees::log_d(int a, const std::vector<int>& others, std::vector<double>& out) {
   out.resize(others.size());
-  statistics_->log_marginal_merged(a, others.data(), static_cast<int>(others.size()), out.data());
+  statistics_->log_marginal_merged(a, others, out.data());
   for (std::size_t i = 0; i < others.size(); ++i) out[i] = phi_t(a) + phi_t(others[i]) - weight_joined(a, others[i]) - out[i];
 }
 
@@ -94,7 +94,7 @@ int Trees::insert(int root, int x) {
   while (!leaf(c)) {
     const int child[2] = {left(c), right(c)};
     double like[2];
-    statistics_->log_marginal_merged(x, child, 2, like);
+    statistics_->log_marginal_merged(x, child, like);
     const double d_c = log_d(c);
     const double d_l = phi_t(x) + phi_t(child[0]) - weight_joined(x, child[0]) - like[0];
     const double d_r = phi_t(x) + phi_t(child[1]) - weight_joined(x, child[1]) - like[1];

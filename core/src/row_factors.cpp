@@ -36,7 +36,8 @@ class RowFactorStatistics final : public Statistics {
   double log_predictive(int row, int) override { return f_.log_single()[row]; }
   double log_predictive_without(int row, int) override { return f_.log_single()[row]; }
   void log_predictive_front(int row, int k, double* out) override { std::fill_n(out, k, f_.log_single()[row]); }
-  void log_marginal_merged(int slot, const int* others, int k, double* out) override {
+  void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
+    const int k = static_cast<int>(others.size());
     for (int i = 0; i < k; ++i) out[i] = f_.power() * (sums_[slot] + sums_[others[i]]);
   }
 

@@ -72,7 +72,7 @@ void SplitSides::set_block(std::span<const int> rows) {
 
 void SplitSides::score_block(double* out) {
   const int both[2] = {0, 1};
-  statistics_->log_marginal_merged(2, both, 2, out);
+  statistics_->log_marginal_merged(2, both, out);
   for (int side = 0; side < 2; ++side) {
     work_ = q_[side];
     for (std::size_t r = 0; r < work_.size(); ++r) work_[r] += block_q_[r];

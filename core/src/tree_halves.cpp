@@ -83,7 +83,7 @@ void TreeHalves::gather() {
     others.clear();
     for (int j : alive)
       if (j != i) others.push_back(j);
-    sums_->log_marginal_merged(i, others.data(), static_cast<int>(others.size()), joint.data());
+    sums_->log_marginal_merged(i, others, joint.data());
     for (std::size_t o = 0; o < others.size(); ++o) {
       const int j = others[o];
       gain_[static_cast<std::size_t>(std::min(i, j)) * count + std::max(i, j)] = joined(i, j, joint[o]) - potential(i) - potential(j);
@@ -115,7 +115,7 @@ void TreeHalves::gather_round_two(Rng& rng) {
   slot_[1] = order[1];
   for (int i = 2; i < count; ++i) {
     double joint[8], gain[2];
-    sums_->log_marginal_merged(order[i], slot_, 2, joint);
+    sums_->log_marginal_merged(order[i], slot_, joint);
     for (int s = 0; s < 2; ++s) gain[s] = joined(slot_[s], order[i], joint[s]) - potential(slot_[s]);
     merge(slot_[gain[1] > gain[0]], order[i]);
   }

@@ -101,7 +101,7 @@ TEST_CASE("slots filled at once are those filled row by row") {
     for (int i = 0; i < n; ++i) slot[i] = i == 0 ? 7 : i % 5 - 1;
     auto together = likelihood.statistics(Layout::clusters), apart = likelihood.statistics(Layout::clusters);
     for (auto* statistics : {together.get(), apart.get()}) statistics->reset(k);
-    together->add_each(slot.data(), n);
+    together->add_each(slot);
     for (int i = 0; i < n; ++i)
       if (slot[i] >= 0) apart->add(slot[i], i);
     double worst = 0.0;

@@ -47,7 +47,7 @@ double doors(const Likelihood& likelihood, Rng& rng) {
   double worst = 0.0;
   AlignedVector<double> out(padded(k + 1));
   std::vector<int> others{0, 1, 2, 3};
-  kept->log_marginal_merged(4, others.data(), 4, out.data());
+  kept->log_marginal_merged(4, {others.data(), 4}, out.data());
   for (int c = 0; c < k; ++c) {
     worst = larger(worst, difference(kept->log_marginal(c), fresh->log_marginal(c)));
     if (c == 4) continue;
@@ -104,7 +104,7 @@ double unions(const Likelihood& likelihood) {
     worst = larger(worst, difference(batched->log_marginal(c), plain->log_marginal(c)));
     for (int i = 0; i < k - 1; ++i) others[i] = i < c ? i : i + 1;
     for (int few : {1, 2, k - 1}) {
-      batched->log_marginal_merged(c, others.data(), few, out.data());
+      batched->log_marginal_merged(c, {others.data(), static_cast<std::size_t>(few)}, out.data());
       for (int i = 0; i < few; ++i) {
         plain->copy(k, others[i]);
         plain->merge(k, c);

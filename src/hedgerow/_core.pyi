@@ -2,7 +2,7 @@
 """Hedgerow's compiled core."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy
 from numpy.typing import NDArray
@@ -11,14 +11,9 @@ from numpy.typing import NDArray
 class Likelihood:
     """A conjugate family bound to its data."""
 
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def power(self) -> float: ...
-
-    @property
-    def serial(self) -> bool: ...
+    n_rows: Final[int]
+    power: Final[float]
+    serial: Final[bool]
 
     @property
     def n_imputed(self) -> int:
@@ -57,11 +52,8 @@ class Prior:
 
     def __init__(self, kind: str, values: dict[str, Any], laws: dict[str, Any], q: NDArray[numpy.float64] | None = None) -> None: ...
 
-    @property
-    def groups(self) -> int: ...
-
-    @property
-    def bases(self) -> int: ...
+    groups: Final[int]
+    bases: Final[int]
 
 class Measure:
     """
@@ -94,8 +86,7 @@ class Measure:
 class Kernel:
     """A recipe for a kernel; every chain makes its own."""
 
-    @property
-    def name(self) -> str: ...
+    name: Final[str]
 
 def gibbs(subset: int = 0, explicit_bases: bool = False) -> Kernel: ...
 
@@ -123,8 +114,7 @@ class WeightedGuide:
 
     def __init__(self, left: NDArray[numpy.int32], right: NDArray[numpy.int32], split_probability: NDArray[numpy.float64] | None = None) -> None: ...
 
-    @property
-    def rows(self) -> int: ...
+    rows: Final[int]
 
 def tree_guided(guides: Sequence[WeightedGuide], grown: int, global_moves: int, single_moves: int, anneal: bool, sweep_rate: float) -> Kernel: ...
 
@@ -139,8 +129,7 @@ class Chain:
 
     def end_warm_up(self) -> None: ...
 
-    @property
-    def warming(self) -> bool: ...
+    warming: Final[bool]
 
     def start_sequentially(self) -> None: ...
 
@@ -150,23 +139,12 @@ class Chain:
 
     def log_joint(self) -> float: ...
 
-    @property
-    def n_clusters(self) -> int: ...
+    n_clusters: Final[int]
+    stat_names: Final[list[str]]
 
-    @property
-    def stat_names(self) -> list[str]: ...
+    update_u: bool
 
-    @property
-    def update_u(self) -> bool: ...
-
-    @update_u.setter
-    def update_u(self, arg: bool, /) -> None: ...
-
-    @property
-    def update_hyper(self) -> bool: ...
-
-    @update_hyper.setter
-    def update_hyper(self, arg: bool, /) -> None: ...
+    update_hyper: bool
 
 def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, measure: dict[str, Any], groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
     """
@@ -218,11 +196,8 @@ class TreeBuilder:
 
     def mean_depth(self) -> float: ...
 
-    @property
-    def n_roots(self) -> int: ...
-
-    @property
-    def evaluations(self) -> int: ...
+    n_roots: Final[int]
+    evaluations: Final[int]
 
 class TreeStream:
     """A forest that rows keep coming to."""
@@ -264,58 +239,31 @@ class TreeStream:
 
     def state(self) -> dict[str, Any]: ...
 
-    @property
-    def n_seen(self) -> int: ...
-
-    @property
-    def n_events(self) -> int: ...
-
-    @property
-    def n_clusters(self) -> int: ...
-
-    @property
-    def n_nodes(self) -> int: ...
-
-    @property
-    def evaluations(self) -> int: ...
+    n_seen: Final[int]
+    n_events: Final[int]
+    n_clusters: Final[int]
+    n_nodes: Final[int]
+    evaluations: Final[int]
 
 class Guide:
     """A fixed full binary tree over the rows."""
 
     def __init__(self, left: NDArray[numpy.int32], right: NDArray[numpy.int32]) -> None: ...
 
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def root(self) -> int: ...
+    n_rows: Final[int]
+    root: Final[int]
 
     def induced(self, rows: NDArray[numpy.int32]) -> dict[str, Any]:
         """The induced tree of these rows, as named arrays."""
 
-    @property
-    def left(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def right(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def parent(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def depth(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def size(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def first(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def rank(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def order(self) -> NDArray[numpy.int32]: ...
+    left: Final[NDArray[numpy.int32]]
+    right: Final[NDArray[numpy.int32]]
+    parent: Final[NDArray[numpy.int32]]
+    depth: Final[NDArray[numpy.int32]]
+    size: Final[NDArray[numpy.int32]]
+    first: Final[NDArray[numpy.int32]]
+    rank: Final[NDArray[numpy.int32]]
+    order: Final[NDArray[numpy.int32]]
 
 class Ledger:
     """Sufficient statistics of numbered sets of rows."""
@@ -350,16 +298,14 @@ class Ledger:
 
     def draw_atoms(self, seed: int) -> NDArray[numpy.float64]: ...
 
-    @property
-    def size(self) -> int: ...
+    size: Final[int]
 
 class Shard:
     """Some of the rows of a larger data set, with their labels."""
 
     def __init__(self, likelihood: Likelihood, first_row: int, seed: int) -> None: ...
 
-    @property
-    def n_rows(self) -> int: ...
+    n_rows: Final[int]
 
     def labels(self) -> NDArray[numpy.int32]: ...
 

@@ -19,7 +19,7 @@ from tests.checks import run
 
 from hedgerow import data
 from hedgerow.cli import main, summary
-from hedgerow.posterior import load
+from hedgerow.posterior import Posterior
 from hedgerow.summaries import profiles
 from hedgerow.trees import TreeStream
 
@@ -75,7 +75,7 @@ def test_demo_says_what_it_found_and_where_without_any_extra(command_without, tm
 
 
 def test_fit_writes_a_run_that_can_be_read(folder):
-    post = load(folder / "run" / "run.hedge")
+    post = Posterior.load(folder / "run" / "run.hedge")
     assert post.labels.shape == (2, 20, 150)
     assert post.run["columns"] == ["length", "width", "petal length", "petal width"]
     assert "petal length" in (folder / "run" / "report.html").read_text()
@@ -101,7 +101,7 @@ def test_files_of_every_kind(folder, tmp_path, capsys, monkeypatch, name, option
     code, out, err = run(capsys, "fit", name, *options, "--out", tmp_path, *SHORT)
     assert (code, err) == (0, "")
     assert likelihood in out
-    assert type(load(tmp_path / "run.hedge").model.likelihood).__name__ == likelihood
+    assert type(Posterior.load(tmp_path / "run.hedge").model.likelihood).__name__ == likelihood
     if "--words" in options:
         assert "word7" in (tmp_path / "report.html").read_text()
     if likelihood == "Product":
@@ -119,7 +119,7 @@ def test_parquet(folder, tmp_path, capsys):
     code, out, _ = run(capsys, "fit", tmp_path / "flowers.parquet", "--columns", "c0,c2", "--out", tmp_path / "run", *SHORT)
     assert code == 0
     assert "150 rows, 2 columns" in out
-    assert load(tmp_path / "run" / "run.hedge").run["columns"] == ["c0", "c2"]
+    assert Posterior.load(tmp_path / "run" / "run.hedge").run["columns"] == ["c0", "c2"]
 
 
 def test_everything_can_be_overridden(folder, tmp_path, capsys):
@@ -129,7 +129,7 @@ def test_everything_can_be_overridden(folder, tmp_path, capsys):
         "--thin", "2", "--out", tmp_path, *SHORT,
     )  # fmt: skip
     assert code == 0
-    post = load(tmp_path / "run.hedge")
+    post = Posterior.load(tmp_path / "run.hedge")
     assert repr(post.model.prior) == "NGG(alpha=Gamma(a=2.0, b=1.0), sigma=0.25, tau=1.0)"
     assert post.model.likelihood.r.tolist() == [0.5] * 4
     assert "SplitMerge(scans=2" in post.run["kernel"]
@@ -160,7 +160,7 @@ def test_interrupt_keeps_the_draws(folder, tmp_path):
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
     assert "saved in" in err
-    assert load(tmp_path / "run" / "run.hedge").run["interrupted"]
+    assert Posterior.load(tmp_path / "run" / "run.hedge").run["interrupted"]
     assert "stopped early" in out
 
 
@@ -409,4 +409,4 @@ def test_rows_in_time(folder, capsys, tmp_path):
     prior = "MixedNRM(NGG(1.0, 0.3, 0.1), decay=0.5)"
     code, out, err = run(capsys, "fit", tmp_path / "moving.csv", "--times", "when", "--prior", prior, "--out", tmp_path / "run", *SHORT)
     assert (code, "Prior: MixedNRM" in out) == (0, True), err
-    assert load(tmp_path / "run" / "run.hedge").times is not None
+    assert Posterior.load(tmp_path / "run" / "run.hedge").times is not None

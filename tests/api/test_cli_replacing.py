@@ -12,7 +12,7 @@ import pytest
 from tests.checks import run
 
 from hedgerow import data
-from hedgerow.posterior import load
+from hedgerow.posterior import Posterior
 
 SHORT = ["--draws", "20", "--warmup", "20", "--chains", "2", "--seed", "0", "--quiet"]
 
@@ -99,7 +99,7 @@ def test_a_kill_while_a_run_is_replaced(table, capsys, tmp_path, begun, linked):
     assert old.items() <= contents(target).items() or begun
     assert run(capsys, "resume", target, "--quiet")[0] == 0
     assert (target / "checkpoint" / "notes of mine.txt").read_text() == "keep"
-    assert load(target / "run.hedge").run["seed"] == 1 + begun
+    assert Posterior.load(target / "run.hedge").run["seed"] == 1 + begun
     kinds = [path.name.split("-")[0] for path in (target / "checkpoint").iterdir()]
     assert (kinds.count("plan.hedge"), kinds.count("plan")) == (1 - begun, begun)  # what the other has left is swept
     assert kinds.count("note") == 1
@@ -117,7 +117,7 @@ def test_a_run_in_a_linked_checkpoint_is_replaced_where_it_is(table, capsys, tmp
     (target / "checkpoint").symlink_to(scratch, target_is_directory=True)
     for seed in ("1", "2"):
         assert run(capsys, "fit", table, "--out", target, *SHORT, "--seed", seed, "--force")[0] == 0
-    assert load(target / "run.hedge").run["seed"] == 2
+    assert Posterior.load(target / "run.hedge").run["seed"] == 2
     assert os.readlink(target / "checkpoint") == str(scratch)
     assert sum(path.name.startswith("plan") for path in scratch.iterdir()) == 1
     assert (scratch / "somebody's.txt").read_text() == "keep"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.posterior import load
+from hedgerow.posterior import Posterior
 from hedgerow.sampling.chain_files import read_block
 from hedgerow.sampling.manifest import newest_manifest
 
@@ -73,7 +73,7 @@ def reference(references: dict[str, hr.Posterior], kernel: str, place: Path) -> 
     if kernel not in references:
         out = place / "whole.hedge"
         finish(start(out, out, kernel))
-        references[kernel] = load(out)
+        references[kernel] = Posterior.load(out)
     return references[kernel]
 
 
@@ -124,7 +124,7 @@ def kill_and_resume(kernel: str, seed: int, references: dict[str, hr.Posterior],
             break
     assert kills > 0
     finish(start(folder, out, kernel))
-    post = load(out)
+    post = Posterior.load(out)
     for name in ("labels", "log_joint", "log_u", "alpha", "sigma", "n_clusters"):
         np.testing.assert_array_equal(getattr(post, name), getattr(whole, name), err_msg=name)
     for name, stat in whole.sample_stats.items():

@@ -17,7 +17,8 @@ import pytest
 from scipy.cluster.hierarchy import linkage
 
 from hedgerow import plots
-from hedgerow.report import (
+from hedgerow.report import write_report
+from hedgerow.report.payload import (
     ColumnsPart,
     DrawsPart,
     LevelPart,
@@ -28,7 +29,6 @@ from hedgerow.report import (
     ReportPayload,
     SimilarityPart,
     TreePart,
-    write_report,
 )
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="the browser test needs the selenium package")

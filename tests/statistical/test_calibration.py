@@ -35,11 +35,11 @@ NGG, GAUSS = PRIORS["NGG"], LIKELIHOODS["GaussianDiagonal"]
 
 
 def tell(report: SbcReport, capsys: Any) -> None:
-    closest = min(report.report.findings, key=lambda finding: finding.p_value)  # type: ignore[return-value]
+    closest = min(report.findings, key=lambda finding: finding.p_value)  # type: ignore[return-value]
     with capsys.disabled():
-        tests = len(report.report.findings)
+        tests = len(report.findings)
         found = f"{tests} tests, smallest p {closest.p_value:.2g} ({closest.what})"
-        print(f"\n{report.report.name}: {len(report.ranks['clusters'])} data sets, {found}", end="")
+        print(f"\n{report.name}: {len(report.ranks['clusters'])} data sets, {found}", end="")
 
 
 @pytest.mark.parametrize(("prior", "likelihood"), [("NGG", "GaussianDiagonal"), ("PitmanYor", "Poisson"), ("DP", "GaussianWishart")])
@@ -88,7 +88,7 @@ class StaysPut(ReferenceGibbs):
 def test_planted_errors_are_caught(kernel, model, what) -> None:
     report = sbc(kernel, model, 8, replicates=100, warmup=30, thin=6)
     assert not report.passed
-    assert any(what in failure.what for failure in report.report.failures), report.text
+    assert any(what in failure.what for failure in report.failures), report.text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import hedgerow
+from hedgerow.docstrings import explained
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,3 +106,31 @@ def test_what_is_missing_is_found() -> None:
         return a + b
 
     assert lacking(inspect.getdoc(silent) or "", silent, "Parameters") == ["b", "Returns"]
+
+
+def test_what_is_explained_once_stands_in_every_docstring() -> None:
+    def one(a: int, b: int) -> int:
+        """Do it.
+
+        Parameters
+        ----------
+        a : int
+
+        Returns
+        -------
+        int
+
+        >>> one(1, 2)
+        3
+        """
+        return a + b
+
+    def two(b: int) -> int:
+        """Do the other."""
+        return b
+
+    shared = explained("b : int\n    The second.", "float")
+    assert lacking(shared(one).__doc__ or "", one, "Parameters") == lacking(shared(two).__doc__ or "", two, "Parameters") == []
+    sections = "Do it.\n\nParameters\n----------\na : int\nb : int\n    The second.\n\nReturns\n-------\nint\n\n>>> one(1, 2)\n3"
+    assert one.__doc__ == sections
+    assert (two.__doc__ or "").endswith("Returns\n-------\nfloat")

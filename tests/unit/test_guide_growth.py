@@ -50,7 +50,7 @@ def documents(seed: int, topics: int = 20, rows: int = 200, words: int = 300, le
     return np.array([rng.multinomial(length, mix @ shares) for mix in rng.dirichlet(np.full(topics, 0.1), size=rows)])
 
 
-def settled(kernel, X, seed):
+def warmed_up(kernel, X, seed):
     """Mean log joint after a warm-up from one cluster."""
     model = hr.Mixture(hr.DP(1.0), hr.Multinomial(0.1))
     chain = Chain(model, X, kernel, labels=np.zeros(len(X), int), seed=seed)
@@ -59,7 +59,7 @@ def settled(kernel, X, seed):
 
 
 def test_heated_sweeps_find_better_partitions():
-    plain, heated = ([settled(hr.TreeGuided(anneal=anneal), documents(seed), seed) for seed in range(4)] for anneal in (False, True))
+    plain, heated = ([warmed_up(hr.TreeGuided(anneal=anneal), documents(seed), seed) for seed in range(4)] for anneal in (False, True))
     assert np.mean(heated) > np.mean(plain) + 5.0, (plain, heated)
 
 

@@ -17,7 +17,7 @@ from hedgerow.data import pitman_yor_mixture, ring13
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Custom, GaussianDiagonal, GaussianWishart, Multinomial
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import load as load_posterior
+from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, NGG, NIG, Gamma, PitmanYor, Stable
 from hedgerow.sampling import sample
 from hedgerow.trees import TreeStream
@@ -221,6 +221,6 @@ def test_worth_becomes_a_power_once_the_rows_are_known(tmp_path) -> None:
     post = sample(open_model, X, draws=3, warmup=2, chains=1, seed=0, progress=False)
     assert post.model.power == 0.25
     post.save(tmp_path / "x")
-    assert load_posterior(tmp_path / "x").model == post.model
+    assert Posterior.load(tmp_path / "x").model == post.model
     with pytest.raises(ParameterError, match="have a power, not a worth"):
         TreeStream(open_model)

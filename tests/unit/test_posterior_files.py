@@ -23,14 +23,14 @@ from hedgerow.data.container import FormatError, NotStorableError, decode, encod
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Bernoulli, Categorical, Custom, GaussianDiagonal, GaussianWishart, Multinomial, Poisson, Product
 from hedgerow.mixture import MODEL_CLASSES, Mixture
-from hedgerow.posterior import Posterior, load
+from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, MixedNRM, PitmanYor, Stable
 
 
 def test_a_file_brings_everything_back(post: Posterior, tmp_path: Path) -> None:
     path = tmp_path / "run.hedge"
     post.save(path)
-    back = load(path)
+    back = Posterior.load(path)
     assert isinstance(back, Posterior)
     for name in ("labels", "log_joint", "n_clusters", "log_u", "alpha", "sigma", "tau", "X"):
         assert np.array_equal(getattr(back, name), getattr(post, name)), name
@@ -54,7 +54,7 @@ def test_a_file_brings_everything_back(post: Posterior, tmp_path: Path) -> None:
 def test_labels_take_as_many_bytes_as_the_highest_needs(make: Any, tmp_path: Path, clusters: int, bits: int) -> None:
     each = make(Mixture(DP(1.0), GaussianWishart()), np.arange(clusters)[:, None], np.arange(clusters)[None, None])
     each.save(tmp_path / "run")
-    assert np.array_equal(load(tmp_path / "run").labels, each.labels)
+    assert np.array_equal(Posterior.load(tmp_path / "run").labels, each.labels)
     with np.load(tmp_path / "run") as plain:
         assert plain["labels"].dtype == f"u{bits // 8}"
 
@@ -74,7 +74,7 @@ def test_every_model_comes_back(make: Any, model: Mixture, tmp_path: Path) -> No
     data: Any = sparse.csr_array(X) if isinstance(model.likelihood, Multinomial) else X
     post = make(model, data, np.zeros((1, 4, 6), dtype=int))
     post.save(tmp_path / "x")
-    back = load(tmp_path / "x")
+    back = Posterior.load(tmp_path / "x")
     assert back.model == post.model
     assert type(back.X) is type(post.X)
     dense = [item.toarray() if sparse.issparse(item) else item for item in (back.X, post.X)]
@@ -87,7 +87,7 @@ def test_a_mixed_table_comes_back(make: Any, tmp_path: Path) -> None:
     model = Mixture(DP(1.0), family).resolve(table)
     post = make(model, table, np.zeros((1, 2, 3)))
     post.save(tmp_path / "x")
-    back = load(tmp_path / "x")
+    back = Posterior.load(tmp_path / "x")
     assert back.model == post.model
     assert np.array_equal(back.X, post.X, equal_nan=True)
     assert back.log_density(table) == pytest.approx(post.log_density(table))
@@ -101,7 +101,7 @@ def test_every_prior_and_likelihood_of_the_registry_comes_back(make: Any, tmp_pa
             times = [1, 1, 1, 2, 2, 2] if prior.grouped else None
             traces = {"log_u": np.zeros((1, 2, 2)), "alpha": np.ones((1, 2, 2))} if prior.grouped else {}
             make(model, model.likelihood.check(X), np.zeros((1, 2, 6)), times=times, **traces).save(tmp_path / "x")
-            assert load(tmp_path / "x").model == model
+            assert Posterior.load(tmp_path / "x").model == model
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,8 +114,8 @@ def test_a_model_is_never_left_out_without_a_word(make: Any, tmp_path: Path) -> 
     post = make(model, np.arange(4.0)[:, None], np.zeros((1, 2, 4)))
     with pytest.warns(UserWarning, match=r"Got a Own\. The draws are saved without the model: load them with load\(path, model="):
         post.save(tmp_path / "x")
-    assert load(tmp_path / "x").model is None
-    assert load(tmp_path / "x", model=post.model).model == post.model
+    assert Posterior.load(tmp_path / "x").model is None
+    assert Posterior.load(tmp_path / "x", model=post.model).model == post.model
 
 
 def test_times_and_a_mixed_prior_come_back(make: Any, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_times_and_a_mixed_prior_come_back(make: Any, tmp_path: Path) -> None:
     shape = (1, 2, 3)
     post = make(Mixture(prior, GaussianDiagonal()), X, np.zeros((1, 2, 4)), log_u=np.zeros(shape), alpha=np.ones(shape), times=times)
     post.save(tmp_path / "x")
-    back = load(tmp_path / "x")
+    back = Posterior.load(tmp_path / "x")
     assert back.model == post.model
     assert np.array_equal(back.times, np.array(times, dtype="datetime64[us]"))
     assert back.predict_proba(X, times=times) == pytest.approx(post.predict_proba(X, times=times))
@@ -140,16 +140,16 @@ def test_a_model_with_functions_is_left_out_and_given_again(make: Any, tmp_path:
     post = make(Mixture(DP(1.0), family), X, np.zeros((1, 3, 5)))
     with pytest.warns(UserWarning, match="Got a Custom. The draws are saved without the model"):
         post.save(tmp_path / "x")
-    bare = load(tmp_path / "x")
+    bare = Posterior.load(tmp_path / "x")
     assert bare.model is None
     assert "model not stored" in repr(bare)
     assert np.array_equal(bare.labels, post.labels)
     with pytest.raises(ParameterError, match=r"load it with load\(path, model=...\)"):
         bare.log_density(X)
-    full = load(tmp_path / "x", model=post.model)
+    full = Posterior.load(tmp_path / "x", model=post.model)
     assert full.log_density(X) == pytest.approx(post.log_density(X))
     with pytest.raises(ParameterError, match=r"load\(model='DP'\): model must be a Mixture"):
-        load(tmp_path / "x", model="DP")  # type: ignore[arg-type]
+        Posterior.load(tmp_path / "x", model="DP")  # type: ignore[arg-type]
 
 
 def test_a_failed_save_leaves_the_old_file(post: Posterior, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_paths_that_cannot_be(post: Posterior, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="path must name a file, not a folder"):
         post.save(tmp_path)
     with pytest.raises(ParameterError, match="path must name an existing file"):
-        load(tmp_path / "nothing")
+        Posterior.load(tmp_path / "nothing")
     with pytest.raises(NotStorableError, match="must be plain JSON"):
         dataclasses.replace(post, run={"when": object()}).save(tmp_path / "x")
 
@@ -237,7 +237,7 @@ HEADERS: list[tuple[Any, str]] = [
 def test_hostile_headers_are_refused_in_words(post: Posterior, tmp_path: Path, change: Any, words: str) -> None:
     post.save(tmp_path / "good")
     with pytest.raises(ParameterError, match=words):
-        load(rewrite(tmp_path / "good", tmp_path / "bad", change))
+        Posterior.load(rewrite(tmp_path / "good", tmp_path / "bad", change))
 
 
 class Trap:
@@ -271,7 +271,7 @@ MEMBERS: list[tuple[Any, str]] = [
 def test_hostile_members_are_refused_in_words(post: Posterior, tmp_path: Path, members: Any, words: str) -> None:
     post.save(tmp_path / "good")
     with pytest.raises(ParameterError, match=words):
-        load(rewrite(tmp_path / "good", tmp_path / "bad", None, members))
+        Posterior.load(rewrite(tmp_path / "good", tmp_path / "bad", None, members))
     assert "HEDGEROW_TRAP" not in os.environ
 
 
@@ -286,7 +286,7 @@ def test_compressed_files_are_refused_before_they_unfold(post: Posterior, tmp_pa
     post.save(tmp_path / "good")
     packed = rewrite(tmp_path / "good", tmp_path / "bad", compression=zipfile.ZIP_DEFLATED)
     with pytest.raises(FormatError, match="a compressed or encrypted member"):
-        load(packed)
+        Posterior.load(packed)
 
 
 def test_a_member_listed_twice_is_refused(post: Posterior, tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_member_listed_twice_is_refused(post: Posterior, tmp_path: Path) -> No
         warnings.simplefilter("ignore", UserWarning)
         archive.writestr("log_u.npy", b"again")
     with pytest.raises(FormatError, match=r"two members called 'log_u\.npy'"):
-        load(tmp_path / "x")
+        Posterior.load(tmp_path / "x")
 
 
 def test_overlapping_members_cannot_exceed_the_file(post: Posterior, tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_overlapping_members_cannot_exceed_the_file(post: Posterior, tmp_path: P
         raw[at + offset : at + offset + 4] = struct.pack("<I", 2**31)
     (tmp_path / "x").write_bytes(bytes(raw))
     with pytest.raises(FormatError, match=r"larger than the file itself|damaged"):
-        load(tmp_path / "x")
+        Posterior.load(tmp_path / "x")
 
 
 def test_truncated_and_damaged_files_are_refused(post: Posterior, tmp_path: Path) -> None:
@@ -317,14 +317,14 @@ def test_truncated_and_damaged_files_are_refused(post: Posterior, tmp_path: Path
     for size in [0, 1, 10, *rng.integers(11, len(whole) - 1, 20).tolist()]:
         (tmp_path / "cut").write_bytes(whole[:size])
         with pytest.raises(FormatError, match="path must name a whole Hedgerow file"):
-            load(tmp_path / "cut")
+            Posterior.load(tmp_path / "cut")
     refused = 0
     for place in rng.integers(0, len(whole), 150).tolist():
         bent = bytearray(whole)
         bent[place] ^= 1 << int(rng.integers(8))
         (tmp_path / "bent").write_bytes(bytes(bent))
         try:
-            back = load(tmp_path / "bent")
+            back = Posterior.load(tmp_path / "bent")
         except ParameterError:
             refused += 1
         else:  # a bit that carries no content, such as a date

@@ -19,7 +19,11 @@ from scipy.cluster.hierarchy import linkage
 from hedgerow import plots
 from hedgerow.errors import ParameterError
 from hedgerow.plots.palette import CLUSTER_COLORS
-from hedgerow.report import (
+from hedgerow.report import report_html, write_report
+from hedgerow.report.levels import levels_headline
+from hedgerow.report.pack import MOST_POINTS, MOST_TERMINALS, encode_numbers, flatten_tree, pack, shown_columns
+from hedgerow.report.page import asset
+from hedgerow.report.payload import (
     ColumnsPart,
     CountsPart,
     DrawsPart,
@@ -28,12 +32,7 @@ from hedgerow.report import (
     ReportPayload,
     SimilarityPart,
     TreePart,
-    report_html,
-    write_report,
 )
-from hedgerow.report.levels import levels_headline
-from hedgerow.report.pack import MOST_POINTS, MOST_TERMINALS, encode_numbers, flatten_tree, pack, shown_columns
-from hedgerow.report.page import asset
 
 NASTY = "</script><script>alert(1)</script><!--&\"'`$title"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hedgerow.numerals import mean_and_spread
-from hedgerow.report import CountsPart, DrawsPart, PointsPart, ReportPayload
 from hedgerow.report.headline import headline
+from hedgerow.report.payload import CountsPart, DrawsPart, PointsPart, ReportPayload
 from hedgerow.report.telling_words import node_words, top_words
 from hedgerow.summaries.verdicts import Sentence, agreement, quantity_verdict
 

@@ -37,9 +37,9 @@ class Statistics {
   // Copies a slot of another Statistics of the same family and hyper-parameters, whatever its layout, its rows and its power.
   virtual void load(int slot, Statistics& other, int from) = 0;
   virtual void add(int slot, int row) = 0;
-  // After a reset: row i into slot slots[i], unless that is negative, for all n rows at once.
-  virtual void add_each(const int* slots, int n) {
-    for (int row = 0; row < n; ++row)
+  // After a reset: row i into slot slots[i], unless that is negative, for all rows at once.
+  virtual void add_each(std::span<const int> slots) {
+    for (int row = 0; row < static_cast<int>(slots.size()); ++row)
       if (slots[row] >= 0) add(slots[row], row);
   }
   // False asks the owner to rebuild the slot from its rows: rounding would have mattered.
@@ -55,11 +55,12 @@ class Statistics {
 
   virtual void prefetch(int slot) const { (void)slot; }  // the slot will be read soon
 
-  virtual double log_marginal(int slot) = 0;                                              // log p(X_slot)
-  virtual double log_predictive(int row, int slot) = 0;                                   // log p(x_row | X_slot), row outside
-  virtual double log_predictive_without(int row, int slot) = 0;                           // log p(x_row | X_slot minus row), row inside
-  virtual void log_predictive_front(int row, int k, double* out) = 0;                     // slots 0..k-1; out padded to a multiple of 8
-  virtual void log_marginal_merged(int slot, const int* others, int k, double* out) = 0;  // log p(X_slot ∪ X_other)
+  virtual double log_marginal(int slot) = 0;                           // log p(X_slot)
+  virtual double log_predictive(int row, int slot) = 0;                // log p(x_row | X_slot), row outside
+  virtual double log_predictive_without(int row, int slot) = 0;        // log p(x_row | X_slot minus row), row inside
+  virtual void log_predictive_front(int row, int k, double* out) = 0;  // slots 0..k-1; out padded to a multiple of 8
+  // log p(X_slot ∪ X_other) for each of the others
+  virtual void log_marginal_merged(int slot, std::span<const int> others, double* out) = 0;
 
   // A row with entries that are missing and filled in (Likelihood::imputed_rows), outside the slot: log p(its other entries | X_slot), and
   // those entries drawn from what they are given the others and the slot; returns the log density of the draw. Below power 1 the first is
@@ -111,7 +112,6 @@ class Likelihood {
   virtual bool serial() const { return false; }
 
  protected:
-  void fill_log_single();
   // What every `take` begins with: room for `n` rows of `width` entries at the numbers `to`, and the rows copied there.
   template <class Rows, class Entry>
   void put_rows(const Entry* from, int n, const int* to, int width, Rows& rows, int& count) {

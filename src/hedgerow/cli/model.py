@@ -65,10 +65,10 @@ def _tell_proposal(text: str) -> None:
         say("  " + line, 2 + fields[-1] if fields else 4)
 
 
-def _spreads(settled: Likelihood, before: Likelihood, names: Sequence[Any] | None) -> list[str]:
+def _spreads(resolved: Likelihood, before: Likelihood, names: Sequence[Any] | None) -> list[str]:
     """For every column whose base measure was fitted: its name, and the standard deviation expected within a cluster."""
     told = []
-    for columns, part, was in zip(settled.factor_columns(names), settled.factors(), before.factors(), strict=True):
+    for columns, part, was in zip(resolved.factor_columns(names), resolved.factors(), before.factors(), strict=True):
         variances = None if part == was or not part.is_resolved else part.expected_variances()
         if variances is not None:
             words = [name if isinstance(name, str) else f"column {name}" for name in columns]

@@ -32,7 +32,7 @@ from hedgerow.cli.model import read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
-from hedgerow.posterior import Posterior, load
+from hedgerow.posterior import Posterior
 from hedgerow.resolution import levels
 from hedgerow.sampling import run_note, run_status, so_far
 from hedgerow.sampling.lock import FolderLock
@@ -218,7 +218,7 @@ class RunFolder:
                 how = f"`hedgerow resume {self.path}` goes on with it"
                 raise ParameterError(f"{self.path}: holds a run that is not done ({begun}). {how}.")
             raise ParameterError(f"{self.path}: must be a run folder with a {RUN} in it, as `hedgerow fit` writes.")
-        return load(self.file)
+        return Posterior.load(self.file)
 
     def load_so_far(self) -> Posterior:
         """The draws so far of a run that is not done and may be going on meanwhile."""

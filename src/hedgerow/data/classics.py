@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.views import canonical
+from hedgerow.docstrings import explained
 
 __all__ = ["Classic", "digits", "iris", "wine"]
 
@@ -31,12 +32,12 @@ class Classic(NamedTuple):
     class_names: tuple[str, ...]
 
 
+_classic = explained(returns="Classic")
+
+
+@_classic
 def iris() -> Classic:
     """Fisher's iris flowers: 150 rows, 4 measurements, 3 species.
-
-    Returns
-    -------
-    Classic
 
     >>> iris().X.shape
     (150, 4)
@@ -44,12 +45,9 @@ def iris() -> Classic:
     return _load("load_iris")
 
 
+@_classic
 def wine() -> Classic:
     """Italian wines: 178 rows, 13 chemical measurements in very different units, 3 cultivars.
-
-    Returns
-    -------
-    Classic
 
     >>> wine().feature_names[:2]
     ('alcohol', 'malic_acid')
@@ -57,12 +55,9 @@ def wine() -> Classic:
     return _load("load_wine")
 
 
+@_classic
 def digits() -> Classic:
     """Handwritten digits: 1,797 images of 8 x 8 pixels, 0 to 16 each, 10 classes.
-
-    Returns
-    -------
-    Classic
 
     >>> digits().X.shape
     (1797, 64)

@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import partial
 from importlib import metadata
 from inspect import signature
 from pathlib import Path
@@ -29,10 +30,22 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.npy import read_npy
+from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
 from hedgerow.writing import whole_file
 
-__all__ = ["Container", "FormatError", "NotStorableError", "decode", "encode", "kind_of", "read_container", "whole", "write_container"]
+__all__ = [
+    "Container",
+    "FormatError",
+    "NotStorableError",
+    "decode",
+    "encode",
+    "from_file",
+    "kind_of",
+    "read_container",
+    "whole",
+    "write_container",
+]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -41,6 +54,9 @@ _CONTAINER = 1
 _HEADER = "header.json"
 _LARGEST_HEADER = 64 << 20
 _KINDS = "biufUSMm"  # plain numbers, fixed-width texts and times: what an npy file holds without pickling
+
+#: What a `load` takes; what it gives back it says itself.
+from_file = partial(explained, "path : path\n    That `save` wrote.")
 
 
 class FormatError(ParameterError):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.data.views import canonical
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
 __all__ = ["Toy", "documents", "moving_clusters", "pitman_yor_mixture", "ring13"]
@@ -45,6 +46,10 @@ class Toy(NamedTuple):
     times: npt.NDArray[np.int64] | None = None
 
 
+_toy = explained("seed : int or numpy.random.Generator", "Toy")
+
+
+@_toy
 def ring13(n: int = 1300, seed: Seed = 0) -> Toy:
     """One round cluster at the origin and twelve on a ring round it, elongated along the radius.
 
@@ -56,11 +61,6 @@ def ring13(n: int = 1300, seed: Seed = 0) -> Toy:
     ----------
     n : int
         Rows.
-    seed : int or numpy.random.Generator
-
-    Returns
-    -------
-    Toy
 
     >>> len(set(ring13(n=130).labels))
     13
@@ -81,13 +81,9 @@ def ring13(n: int = 1300, seed: Seed = 0) -> Toy:
     return Toy(X, labels)
 
 
+@_toy
 def pitman_yor_mixture(
-    n: int = 10_000,
-    d: int = 6,
-    theta: float = 3.0,
-    sigma: float = 0.3,
-    separation: float = 4.0,
-    seed: Seed = 0,
+    n: int = 10_000, d: int = 6, theta: float = 3.0, sigma: float = 0.3, separation: float = 4.0, seed: Seed = 0
 ) -> Toy:
     """A d-dimensional Gaussian mixture whose labels are a draw from the Pitman-Yor process PY(theta, sigma).
 
@@ -103,11 +99,6 @@ def pitman_yor_mixture(
         Of the Pitman-Yor process.
     separation : float
         How far apart clusters lie, in their own standard deviations.
-    seed : int or numpy.random.Generator
-
-    Returns
-    -------
-    Toy
 
     >>> pitman_yor_mixture(n=100, d=2).X.shape
     (100, 2)
@@ -192,6 +183,7 @@ def moving_clusters(
     return Toy(np.concatenate(X), np.concatenate(labels).astype(np.int32), np.concatenate(times))
 
 
+@_toy
 def documents(n: int = 200, words: int = 1000, topics: int = 5, length: float = 80.0, seed: Seed = 0) -> Toy:
     """Word counts of n documents as a SciPy CSR array: one topic each, about `length` words a document.
 
@@ -204,11 +196,6 @@ def documents(n: int = 200, words: int = 1000, topics: int = 5, length: float = 
         Documents, columns and clusters.
     length : float
         Words of a document, on average.
-    seed : int or numpy.random.Generator
-
-    Returns
-    -------
-    Toy
 
     >>> documents(n=20, words=50).X.shape
     (20, 50)

@@ -164,10 +164,7 @@ def as_times(times: object, n: int, owner: str) -> FloatArray:
     Parameters
     ----------
     times : (n,)
-    n : int
-        How many there must be.
-    owner : str
-        Who asks, for the error.
+    n, owner : as for `as_labels`
 
     Returns
     -------

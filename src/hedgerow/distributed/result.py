@@ -104,8 +104,7 @@ class DistributedPosterior(MeasureTraces):
 
         Parameters
         ----------
-        draw : int
-            Position of the draw; the last by default.
+        draw : as for `shard_labels`
 
         Returns
         -------
@@ -132,10 +131,7 @@ class DistributedForest:
 
     Attributes
     ----------
-    model : Mixture
-        Resolved.
-    shard_rows : tuple of int
-        Rows of each shard.
+    model, shard_rows : as of `DistributedPosterior`
     forest : Forest
         Its leaves are the roots of the shards' trees.
     shard_roots : tuple of int

@@ -150,10 +150,9 @@ def resume(
 
     >>> import tempfile
     >>> import hedgerow as hr
-    >>> X, folder = hr.data.ring13(n=130).X, tempfile.mkdtemp() + "/run"
-    >>> model = hr.Mixture(hr.DP(), hr.GaussianWishart())
-    >>> _ = hr.distributed.sample(model, [X[:60], X[60:]], draws=3, warmup=3, seed=0, checkpoint=folder)
-    >>> hr.distributed.resume(folder, [X[:60], X[60:]], draws=5).draws
+    >>> folder, shards = tempfile.mkdtemp() + "/run", [hr.data.ring13(n=60).X, hr.data.ring13(n=70).X]
+    >>> _ = sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), shards, draws=3, warmup=3, seed=0, checkpoint=folder)
+    >>> resume(folder, shards, draws=5).draws
     5
     """
     owner = "distributed.resume"

@@ -9,14 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import require
+from hedgerow.estimators.base import GivenRows, PredictingClusterer, asks_new_rows
 from hedgerow.estimators.defaults import default_draws
 from hedgerow.estimators.showing import Showing
-from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
-from hedgerow.estimators.weights import fold_labels, fold_means, read_repeats, repeat_times, take_rows
+from hedgerow.estimators.validation import model_for, read_seed
+from hedgerow.estimators.weights import fold_labels, fold_means
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
@@ -35,7 +36,7 @@ PREDICTION_DRAWS = 200
 LEVELS, SPLITS = 8, 3
 
 
-class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PredictingClusterer):  # type: ignore[misc]
     """Cluster rows without saying how many clusters there are.
 
     Draws partitions from the posterior of a mixture and takes the one of least expected loss from them as labels. What the
@@ -137,35 +138,10 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
-        """Sample partitions of the rows of X and take the point estimate.
-
-        y is not used; `times` are the groups of rows under a `MixedNRM` prior, here and in the methods below.
-
-        `sample_weight` says how many times each row was observed: a whole number, 0 leaves a row out. The fit is that of
-        the repeated rows, in cost too, whatever the likelihood. In measurements without rounding, where equal rows are no
-        accident, they are strong evidence for a cluster of their own. A share of a row has no likelihood and is refused. A row
-        whose copies fall into several clusters is labelled by most of them.
-
-        Parameters
-        ----------
-        X : table
-            The rows.
-        y : ignored
-        times, sample_weight : (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        owner = type(self).__name__
-        check_loss(self.loss, owner)
-        data = read_X(self, X, self.likelihood, fitting=True)
-        n = row_count(data)
-        rows = read_repeats(sample_weight, n, owner)
-        data = take_rows(data, rows)
-        model, seed = model_for(self, data), read_seed(self.random_state, owner)
-        groups = repeat_times(times, rows, n, owner)
+    def _fit_rows(self, given: GivenRows) -> Self:
+        check_loss(self.loss, type(self).__name__)
+        data, groups, n, rows = given
+        model, seed = model_for(self, data), read_seed(self.random_state, type(self).__name__)
         model, init = self._at_resolution(model, data, groups, seed)
         model = model.resolve(data)
         length = default_draws(model, data)
@@ -232,105 +208,22 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
             return None
         return Agreement(max_draws=length) if self.until is None else self.until
 
-    def predict(self, X: Any, times: Any = None) -> npt.NDArray[np.int32]:
-        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any.
-
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-
-        Returns
-        -------
-        (n_new,) int32
-        """
-        proba = self.predict_proba(X, times)
+    def _predict(self, data: Any, times: Any) -> npt.NDArray[np.int32]:
+        proba = self._predict_proba(data, times)
         best: npt.NDArray[np.int32] = np.argmax(proba, axis=1).astype(np.int32)
         best[best == self.n_clusters_] = -1
         return best
 
-    def predict_proba(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
-        """Probability of every new row to join each cluster: (n_new, n_clusters_ + 1), the last column for none of them.
-
-        Averaged over at most 200 of the draws.
-
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-
-        Returns
-        -------
-        (n_new, n_clusters_ + 1)
-        """
-        data = read_X(self, X, self.likelihood, fitting=False)
+    def _predict_proba(self, data: Any, times: Any) -> npt.NDArray[np.float64]:
         return self.posterior_.predict_proba(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
 
-    def score_samples(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
-        """Log predictive density of every new row, averaged over at most 200 of the draws.
-
-        `posterior_.log_density(X)` averages over all of them, at the cost of all: the two differ by Monte-Carlo error,
-        about a tenth of a nat for rows far out, where few draws count. `posterior_.log_density(X, max_draws=200)` is the same.
-
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-
-        Returns
-        -------
-        (n_new,)
-        """
-        data = read_X(self, X, self.likelihood, fitting=False)
+    def _score_samples(self, data: Any, times: Any) -> npt.NDArray[np.float64]:
         return self.posterior_.log_density(data, times=times, max_draws=PREDICTION_DRAWS)
 
-    def score(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> float:
-        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given.
-
-        Parameters
-        ----------
-        X : table
-        y : ignored
-        times, sample_weight : (n_new,), optional
-
-        Returns
-        -------
-        float
-        """
-        return float(np.average(self.score_samples(X, times), weights=sample_weight))
-
+    @asks_new_rows("(n_new, n_clusters_ + 1)")
     def transform(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
-        """The probabilities of `predict_proba`, as features for what comes next in a pipeline.
-
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-
-        Returns
-        -------
-        (n_new, n_clusters_ + 1)
-        """
+        """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""
         return self.predict_proba(X, times)
-
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.int32]:
-        """Fit and return `labels_`.
-
-        Parameters
-        ----------
-        X : table
-        y : ignored
-        **kwargs :
-            As for `fit`.
-
-        Returns
-        -------
-        (n,) int32
-        """
-        return self.fit(X, **kwargs).labels_
-
-    def __sklearn_tags__(self) -> Any:
-        return input_tags(super().__sklearn_tags__(), self.likelihood)
 
 
 def _warn_if_apart(post: Posterior, loss: Loss) -> None:

@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClusterMixin
 
+from hedgerow.estimators.base import GivenRows, RowClusterer
 from hedgerow.estimators.showing import Showing
-from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
-from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, spread_connectivity, take_rows
+from hedgerow.estimators.validation import model_for, read_seed
+from hedgerow.estimators.weights import fold_labels, spread_connectivity
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
@@ -20,7 +20,7 @@ from hedgerow.trees import Forest, bhc
 __all__ = ["BayesianHierarchicalClustering"]
 
 
-class BayesianHierarchicalClustering(Showing, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class BayesianHierarchicalClustering(Showing, RowClusterer):
     """Agglomerative clustering that knows where to stop: joins end where they no longer pay under the model.
 
     One tree, no sampling: much faster than `HedgerowClusterer` up to a few thousand rows (time and evaluations grow with
@@ -77,37 +77,16 @@ class BayesianHierarchicalClustering(Showing, ClusterMixin, BaseEstimator):  # t
         self.connectivity = connectivity
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
-        """Build the trees over the rows of X; y is not used, `times` are the groups of rows under a `MixedNRM` prior.
-
-        `sample_weight` says how many times each row was observed, as for `HedgerowClusterer`: the trees are then over the
-        repeated rows.
-
-        Parameters
-        ----------
-        X : table
-            The rows.
-        y : ignored
-        times, sample_weight : (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        owner = type(self).__name__
-        data = read_X(self, X, self.likelihood, fitting=True)
-        n = row_count(data)
-        rows = read_repeats(sample_weight, n, owner)
-        data = take_rows(data, rows)
+    def _fit_rows(self, given: GivenRows) -> Self:
+        data, times, n, rows = given
         model = model_for(self, data).resolve(data)
-        seed = read_seed(self.random_state, owner)
         forest = bhc(
             model,
             data,
             builds=self.builds,
             connectivity=spread_connectivity(self.connectivity, rows),
-            times=repeat_times(times, rows, n, owner),
-            seed=seed,
+            times=times,
+            seed=read_seed(self.random_state, type(self).__name__),
         )
         self.forest_: Forest = forest
         self.model_: Mixture = model
@@ -118,22 +97,3 @@ class BayesianHierarchicalClustering(Showing, ClusterMixin, BaseEstimator):  # t
         self.children_ = joins[:, :2].astype(np.int64)
         self.distances_ = joins[:, 2]
         return self
-
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> npt.NDArray[np.int32]:
-        """Fit and return `labels_`.
-
-        Parameters
-        ----------
-        X : table
-        y : ignored
-        **kwargs :
-            As for `fit`.
-
-        Returns
-        -------
-        (n,) int32
-        """
-        return self.fit(X, **kwargs).labels_
-
-    def __sklearn_tags__(self) -> Any:
-        return input_tags(super().__sklearn_tags__(), self.likelihood)

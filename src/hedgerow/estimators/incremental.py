@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClusterMixin
 
+from hedgerow.data.container import from_file
+from hedgerow.estimators.base import GivenRows, PredictingClusterer
 from hedgerow.estimators.files import read_incremental, write_incremental
-from hedgerow.estimators.validation import input_tags, model_for, read_seed, read_X, row_count
-from hedgerow.estimators.weights import fold_labels, read_repeats, repeat_times, take_rows
+from hedgerow.estimators.validation import model_for, read_seed
+from hedgerow.estimators.weights import fold_labels
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
@@ -35,7 +38,7 @@ def _alone(estimator: Any) -> threading.RLock:
         return _guards.setdefault(estimator, threading.RLock())
 
 
-class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class IncrementalBHC(PredictingClusterer):
     """Cluster rows as they come, without saying how many clusters there are.
 
     Every batch goes into the trees of `TreeStream`; older rows are looked at again on the way, and clusters split and
@@ -117,117 +120,37 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     stream_: TreeStream
 
     def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
-        """Start anew with X as one batch; y is not used, `times` are the groups of rows under a `MixedNRM` prior.
-
-        `sample_weight` says how many times each row was observed, as for `HedgerowClusterer`.
-
-        Parameters
-        ----------
-        X : table
-            The rows.
-        y : ignored
-        times, sample_weight : (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        with _alone(self):
-            return self._learn(X, times, sample_weight, fresh=True)
+        """Start anew with X as one batch; parameters as for `HedgerowClusterer.fit`."""
+        with _alone(self), self._unless_refused():
+            return super().fit(X, y, times, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; y is not used, `times` and `sample_weight` as in `fit`.
 
         Parameters
         ----------
-        X : table
-            The new rows.
-        y : ignored
-        times, sample_weight : (n,), optional
+        X, y, times, sample_weight : as for `fit`
 
         Returns
         -------
         self
         """
+        with _alone(self), self._unless_refused():
+            fresh = not hasattr(self, "stream_")
+            return self._learn(self._read_rows(X, times, sample_weight, fitting=fresh), fresh=fresh)
+
+    def _predict(self, data: Any, times: Any) -> IntArray:
         with _alone(self):
-            return self._learn(X, times, sample_weight, fresh=not hasattr(self, "stream_"))
-
-    def predict(self, X: Any, times: Any = None) -> IntArray:
-        """The most probable cluster of every new row, -1 where a cluster of its own is more probable than any.
-
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-
-        Returns
-        -------
-        (n_new,) int32
-        """
-        with _alone(self):
-            weights, numbers = self._log_weights(X, times), self.cluster_ids_
+            weights, numbers = self._log_weights(data, times), self.cluster_ids_
         found: IntArray = np.append(numbers, np.int32(-1))[np.argmax(weights, axis=1)]
         return found
 
-    def predict_proba(self, X: Any, times: Any = None) -> FloatArray:
-        """Probability of every new row to join each of `cluster_ids_`, and in the last column none of them.
-
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-
-        Returns
-        -------
-        (n_new, n_clusters_ + 1)
-        """
-        weights = self._log_weights(X, times)
+    def _predict_proba(self, data: Any, times: Any) -> FloatArray:
+        weights = self._log_weights(data, times)
         return np.asarray(np.exp(weights - logsumexp(weights, axis=1, keepdims=True)))
 
-    def score_samples(self, X: Any, times: Any = None) -> FloatArray:
-        """Log predictive density of every new row.
-
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-
-        Returns
-        -------
-        (n_new,)
-        """
-        return np.asarray(logsumexp(self._log_weights(X, times), axis=1))
-
-    def score(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> float:
-        """Mean log predictive density of new rows, weighted by `sample_weight` if it is given.
-
-        Parameters
-        ----------
-        X : table
-        y : ignored
-        times, sample_weight : (n_new,), optional
-
-        Returns
-        -------
-        float
-        """
-        return float(np.average(self.score_samples(X, times), weights=sample_weight))
-
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:
-        """Fit and return `labels_`.
-
-        Parameters
-        ----------
-        X : table
-        y : ignored
-        **kwargs :
-            As for `fit`.
-
-        Returns
-        -------
-        (n,) int32
-        """
-        return self.fit(X, **kwargs).labels_
+    def _score_samples(self, data: Any, times: Any) -> FloatArray:
+        return np.asarray(logsumexp(self._log_weights(data, times), axis=1))
 
     @property
     def labels_(self) -> IntArray:
@@ -271,38 +194,34 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             write_incremental(path, self)
 
     @classmethod
+    @from_file("IncrementalBHC")
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """An estimator from a file that `save` wrote; nothing in such a file can run code.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        IncrementalBHC
-        """
+        """An estimator from a file that `save` wrote; nothing in such a file can run code."""
         estimator = cls()
         parts = read_incremental(path, estimator.get_params(deep=False))
         estimator._numbers = _Numbers(parts.pop("numbers"))
         estimator.__dict__.update(parts)
         return estimator
 
-    def _learn(self, X: Any, times: Any, sample_weight: Any, *, fresh: bool) -> Self:
+    @contextmanager
+    def _unless_refused(self) -> Iterator[None]:
+        """Leave everything as it was, even the number of columns, where a batch is refused."""
         before = dict(self.__dict__)
         try:
-            owner = type(self).__name__
-            data = read_X(self, X, self.likelihood, fitting=fresh)
-            n = row_count(data)
-            rows = read_repeats(sample_weight, n, owner)
-            data, times = take_rows(data, rows), repeat_times(times, rows, n, owner)
-            stream = self._open(data) if fresh else self.stream_
-            numbers: _Numbers = _Numbers() if fresh else self._numbers
-            seen = stream.n_events
-            batch = stream.add(data, times)
+            yield
         except BaseException:
-            self.__dict__ = before  # not even the number of columns of a first batch that was refused
+            self.__dict__ = before
             raise
+
+    def _fit_rows(self, given: GivenRows) -> Self:
+        return self._learn(given, fresh=True)
+
+    def _learn(self, given: GivenRows, *, fresh: bool) -> Self:
+        data, times, n, rows = given
+        stream = self._open(data) if fresh else self.stream_
+        numbers: _Numbers = _Numbers() if fresh else self._numbers
+        seen = stream.n_events
+        batch = stream.add(data, times)
         numbers.meet(batch, stream.cluster_ids, stream.events_since(seen))
         if fresh:
             self._rows, self._given = None, 0
@@ -322,8 +241,7 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         seed = read_seed(self.random_state, owner)
         return TreeStream(model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, repeats=self.repeats, seed=seed)
 
-    def _log_weights(self, X: Any, times: Any) -> FloatArray:
-        data = read_X(self, X, self.likelihood, fitting=False)
+    def _log_weights(self, data: Any, times: Any) -> FloatArray:
         with _alone(self):
             return self.stream_.predict_log_weights(data, times)
 
@@ -334,9 +252,6 @@ class IncrementalBHC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "stream_" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        return input_tags(super().__sklearn_tags__(), self.likelihood)
 
 
 class _Numbers:

@@ -1,4 +1,4 @@
-"""What every likelihood can do, and the checks that their constructors share.
+"""What every likelihood can do: the questions that others ask of one.
 
 A likelihood is the pair (L, H) of a mixture: the law L(x | theta) of one observation and the conjugate base
 measure H(theta). It is a frozen value. Hyper-parameters left out (None) are filled in from data by `resolve`,
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,15 +16,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
-from hedgerow.data.views import LARGEST
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
 __all__ = ["FloatArray", "Likelihood"]
 
 FloatArray = npt.NDArray[np.float64]
-
-#: Differences of lnΓ keep five digits after the point up to here; no belief is worth so many observations.
-MOST = 1e10
+_of_data = explained("data : checked data", "float")
 
 
 class Likelihood(ABC):
@@ -91,9 +88,9 @@ class Likelihood(ABC):
         return None
 
     @property
-    @abstractmethod
     def is_resolved(self) -> bool:
-        """Whether every hyper-parameter has its value."""
+        """Whether every hyper-parameter has its value. As it stands here, for one where only the number of columns is open."""
+        return self.n_columns is not None
 
     @property
     @abstractmethod
@@ -248,30 +245,14 @@ class Likelihood(ABC):
         """
         return None
 
+    @_of_data
     def work(self, data: Any) -> float:
-        """What a sweep over these rows costs, in entries of columns that are apart.
-
-        Parameters
-        ----------
-        data : checked data
-
-        Returns
-        -------
-        float
-        """
+        """What a sweep over these rows costs, in entries of columns that are apart."""
         return float(data.nnz if sparse.issparse(data) else data.size)
 
+    @_of_data
     def total(self, data: Any) -> float:
-        """What must not exceed `largest_total` over all rows.
-
-        Parameters
-        ----------
-        data : checked data
-
-        Returns
-        -------
-        float
-        """
+        """What must not exceed `largest_total` over all rows."""
         return 0.0
 
     @abstractmethod
@@ -360,60 +341,10 @@ def bind_at(likelihood: Likelihood, X: Any, power: float) -> _core.Likelihood:
     return likelihood.bind(X) if power == 1 else likelihood.bind(X, power)
 
 
-def as_number(owner: str, name: str, value: Any, low: float, *, square: bool = False) -> float:
-    """A finite number above `low` that arithmetic can bear; `square` for what is in squared units of X."""
-    good = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    wanted = "be a finite number" if low == -np.inf else f"be a finite number above {low:g}"
-    require(good, owner, name, value, wanted)
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of more than 308 digits
-        number = np.inf
-    require(bool(np.isfinite(number)) and number > low, owner, name, value, wanted)
-    _check_range(owner, name, value, np.array([number]), low, square)
-    return number
-
-
-def as_vector(owner: str, name: str, value: Any, low: float, *, square: bool = False) -> float | FloatArray:
-    """A finite number above `low`, or a read-only vector of such numbers, one per column."""
-    if np.ndim(value) == 0:
-        return as_number(owner, name, value, low, square=square)
-    array = as_float_array(owner, name, value)
-    wanted = "be a number, or one finite number per column"
-    require(array.ndim == 1 and len(array) > 0 and bool(np.isfinite(array).all()), owner, name, value, wanted)
-    require(bool((array > low).all()), owner, name, value, f"be above {low:g} in every column")
-    _check_range(owner, name, value, array, low, square)
-    return array
-
-
-def _check_range(owner: str, name: str, value: object, array: FloatArray, low: float, square: bool) -> None:
-    """Refuse a hyper-parameter whose products with others leave the floats (X itself ends at `LARGEST`), or whose lnΓ costs digits."""
-    most = LARGEST**2.5 if square else LARGEST if low == -np.inf else MOST
-    least = -most if low == -np.inf else 0.0 if square else 1 / LARGEST
-    wanted = f"be at most {most:.0e} in magnitude" if least <= 0 else f"lie between {least:.0e} and {most:.0e}"
-    require(bool(((array >= least) & (array <= most)).all()), owner, name, value, wanted)
-
-
-def as_float_array(owner: str, name: str, value: object) -> FloatArray:
-    """A read-only float64 copy of a hyper-parameter."""
-    array = np.asarray(value)
-    require(array.dtype.kind in "fiu", owner, name, value, "hold real numbers")
-    array = np.array(array, dtype=np.float64)
-    array.setflags(write=False)
-    return array
-
-
 def has_rows(X: Any) -> bool:
     """Whether a cluster's rows are any at all; data frames and sparse matrices have a shape too."""
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
     return bool(len(shape) == 0 or shape[0] > 0)
-
-
-def spread_out(value: Any, d: int) -> FloatArray:
-    """A number or vector as a read-only vector of d entries."""
-    array = np.array(np.broadcast_to(value, (d,)), dtype=np.float64)
-    array.setflags(write=False)
-    return array
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -21,9 +21,10 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.mixed import refuse_entries
 from hedgerow.data.views import as_dense, as_labels
-from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows
 from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.draws import log_gamma_draw
+from hedgerow.likelihoods.hyperparameters import spread_out
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Bernoulli", "BernoulliParameters"]
@@ -74,6 +75,8 @@ class Bernoulli(IndependentColumns):
     a: npt.ArrayLike | None = None
     b: npt.ArrayLike | None = None
 
+    _twin = staticmethod(reference.bernoulli_log_marginal)
+
     @classmethod
     def example(cls) -> tuple[Bernoulli, Any]:
         """Three columns with gaps."""
@@ -107,11 +110,6 @@ class Bernoulli(IndependentColumns):
         codes = np.where(np.isnan(data), -1, data).astype(np.int32)
         levels = np.full(len(a), 2, dtype=np.int32)
         return _core.Categorical(codes, levels, np.column_stack([b, a]).reshape(-1), power)
-
-    def reference(self, X: Any, power: float = 1.0) -> float:
-        """See `Likelihood.reference`."""
-        a, b = self._values()
-        return reference.bernoulli_log_marginal(X, a, b, power)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw probabilities for each cluster from the base measure, then its rows, none missing."""

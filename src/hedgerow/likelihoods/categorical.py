@@ -30,8 +30,9 @@ from hedgerow.data.mixed import Column, Level, level_names, read_columns
 from hedgerow.data.tables import Names, entry_place
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_number, has_rows
+from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
 from hedgerow.likelihoods.draws import log_gamma_draw
+from hedgerow.likelihoods.hyperparameters import as_number
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Categorical"]

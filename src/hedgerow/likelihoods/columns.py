@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_vector, spread_out
+from hedgerow.likelihoods.base import FloatArray, Likelihood
+from hedgerow.likelihoods.hyperparameters import as_vector, spread_out
 
 __all__ = ["IndependentColumns"]
 
@@ -20,6 +21,13 @@ class IndependentColumns(Likelihood):
     columns_apart: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """What `as_vector` is told of a hyper-parameter that is not simply above 0."""
+
+    _twin: ClassVar[Callable[..., float]]
+    """log p(X) in readable form, of X, the hyper-parameters and the power."""
+
+    def reference(self, X: Any, power: float = 1.0) -> float:
+        """See `Likelihood.reference`."""
+        return type(self)._twin(X, *self._values(), power)
 
     def __post_init__(self) -> None:
         """Check each hyper-parameter that was given, and that the vectors have one length."""

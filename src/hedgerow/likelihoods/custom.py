@@ -150,11 +150,6 @@ class Custom(Likelihood):
         return not isinstance(self.marginal, int)
 
     @property
-    def is_resolved(self) -> bool:
-        """Whether the number of columns is known."""
-        return self.columns is not None
-
-    @property
     def n_columns(self) -> int | None:
         """The number of columns, once known."""
         return self.columns

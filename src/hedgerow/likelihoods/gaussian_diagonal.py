@@ -24,9 +24,10 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import LARGEST, as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows
 from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.fitting import fit_diagonal
+from hedgerow.likelihoods.hyperparameters import spread_out
 from hedgerow.likelihoods.moments import column_means
 from hedgerow.reference import likelihoods as reference
 
@@ -42,9 +43,8 @@ class DiagonalParameters(NamedTuple):
     ----------
     mean, precision : (d,)
 
-    >>> theta = DiagonalParameters(np.zeros(2), np.ones(2))
-    >>> GaussianDiagonal().resolve([[0.0, 1.0], [1.0, 0.0]]).log_density(theta, [[0.0, 0.0]]).round(3)
-    array([-1.838])
+    >>> GaussianDiagonal().resolve([[0.0, 1.0], [1.0, 0.0]]).sample_posterior([[0.0, 1.0]], np.random.default_rng(0)).mean.shape
+    (2,)
     """
 
     mean: FloatArray
@@ -84,6 +84,8 @@ class GaussianDiagonal(IndependentColumns):
     b: npt.ArrayLike | None = None
     limits: ClassVar[Mapping[str, Mapping[str, Any]]] = {"mean": {"low": -np.inf}, "b": {"square": True}}
 
+    _twin = staticmethod(reference.gaussian_diagonal_log_marginal)
+
     @classmethod
     def example(cls) -> tuple[GaussianDiagonal, Any]:
         """Points in the plane with gaps."""
@@ -122,11 +124,6 @@ class GaussianDiagonal(IndependentColumns):
         """This likelihood on the rows of X, in compiled form."""
         mean, r, a, b = self._values()
         return _core.GaussianDiagonal(self.check(X), mean, r, a, b, power)
-
-    def reference(self, X: Any, power: float = 1.0) -> float:
-        """See `Likelihood.reference`."""
-        mean, r, a, b = self._values()
-        return reference.gaussian_diagonal_log_marginal(X, mean, r, a, b, power)
 
     def expected_variances(self) -> FloatArray:
         """b / (a - 1)."""

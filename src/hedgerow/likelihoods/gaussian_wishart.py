@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,17 +28,11 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import (
-    FloatArray,
-    Likelihood,
-    as_float_array,
-    as_number,
-    as_vector,
-    has_rows,
-    spread_out,
-)
+from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
 from hedgerow.likelihoods.fitting import fit_wishart
+from hedgerow.likelihoods.hyperparameters import as_number, as_vector, check_given, spread_out
 from hedgerow.likelihoods.moments import column_means, spread
+from hedgerow.likelihoods.scale_matrix import as_scale_matrix, full_matrix, lost_by_rounding, lower_factor
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["GaussianParameters", "GaussianWishart"]
@@ -46,12 +41,6 @@ OWNER = "GaussianWishart"
 NIPS2015 = "nips2015"
 #: psi and the scatter of X are added; were they further apart than this, rounding would lose one of them.
 LOG_WIDEST = 8 * float(np.log(10.0))
-#: How far from the mean a row may lie, in standard deviations of psi: psi would be lost in the scatter of rows beyond.
-FURTHEST = 1e5
-#: Nats that rounding may cost log p(X) of up to MANY_ROWS rows; of more, as much more as it costs by itself, n^(3/2).
-MOST_LOST, MANY_ROWS = 1e-6, 1000
-
-
 #: Turns of missing entries and parameters in `sample_posterior`.
 TURNS = 50
 
@@ -126,15 +115,8 @@ class GaussianWishart(Likelihood):
 
     def __post_init__(self) -> None:
         """Check each hyper-parameter that was given, and that they agree on the number of columns."""
-        put = object.__setattr__  # the dataclass is frozen
-        if self.mean is not None:
-            put(self, "mean", as_vector(OWNER, "mean", self.mean, -np.inf))
-        if self.r is not None:
-            put(self, "r", as_number(OWNER, "r", self.r, 0))
-        if self.nu is not None:
-            put(self, "nu", as_number(OWNER, "nu", self.nu, 0))
-        if self.psi is not None:
-            put(self, "psi", _as_scale_matrix(self.psi))
+        above_0 = partial(as_number, low=0)
+        check_given(self, mean=partial(as_vector, low=-np.inf), r=above_0, nu=above_0, psi=as_scale_matrix)
         if isinstance(self.mean, np.ndarray) and isinstance(self.psi, np.ndarray):
             agree = len(self.mean) == len(self.psi)
             require(agree, OWNER, "psi", self.psi, f"match the {len(self.mean)} entries of mean")
@@ -209,7 +191,7 @@ class GaussianWishart(Likelihood):
         mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
         filled = replace(self, mean=mean, r=0.1 if self.r is None else self.r, rule=None)
         if self.psi is not None:
-            filled = replace(filled, nu=d + 6.0 if self.nu is None else self.nu, psi=_full_matrix(self.psi, d))
+            filled = replace(filled, nu=d + 6.0 if self.nu is None else self.nu, psi=full_matrix(self.psi, d))
             filled._check_rounding(data)
             return filled
         if self.rule == NIPS2015:
@@ -225,7 +207,7 @@ class GaussianWishart(Likelihood):
         wanted = -(np.log(10.0) + S.log_determinant) / d
         for log_factor in np.clip(wanted + np.log(10.0) * np.arange(9), -LOG_WIDEST, LOG_WIDEST):
             filled = replace(self, nu=d + 6.0 if self.nu is None else self.nu, psi=S.covariance(float(log_factor)))
-            if filled._lost_by_rounding(data) is None:
+            if lost_by_rounding(data, *filled._values()) is None:
                 return filled
         filled._check_rounding(data)
         return filled
@@ -263,7 +245,7 @@ class GaussianWishart(Likelihood):
         """Draw (mu, Lambda) for each cluster from the base measure, then its rows."""
         mean, r, nu, psi = self._values()
         labels = as_labels(labels, np.size(labels), OWNER)
-        lower = _root(psi)
+        lower = lower_factor(psi)
         X = rng.standard_normal((len(labels), len(mean)))
         for c in range(int(labels.max(initial=-1)) + 1):
             centre, root, _ = _draw(mean, r, nu, lower, rng)
@@ -287,7 +269,7 @@ class GaussianWishart(Likelihood):
                 if not pattern.any():
                     continue
                 # Given the rest z the missing part has precision Lambda_mm and mean mu_m - Lambda_mm^-1 Lambda_mo z.
-                root = _root(theta.precision[np.ix_(pattern, pattern)])
+                root = lower_factor(theta.precision[np.ix_(pattern, pattern)])
                 z = rows[np.ix_(where, ~pattern)] - theta.mean[~pattern]
                 pull = np.linalg.solve(root, theta.precision[np.ix_(pattern, ~pattern)] @ z.T)
                 drawn = np.linalg.solve(root.T, rng.standard_normal(pull.shape) - pull).T
@@ -302,7 +284,7 @@ class GaussianWishart(Likelihood):
             centre = Z.mean(axis=0)
             psi = psi + (Z - centre).T @ (Z - centre) + r * n / (r + n) * np.outer(centre, centre)
             mean, r, nu = mean + n / (r + n) * centre, r + n, nu + n
-        drawn, _, inverse_root = _draw(mean, r, nu, _root(psi), rng)
+        drawn, _, inverse_root = _draw(mean, r, nu, lower_factor(psi), rng)
         return GaussianParameters(drawn, inverse_root.T @ inverse_root)
 
     def log_density(self, theta: GaussianParameters, X: Any) -> FloatArray:
@@ -313,7 +295,7 @@ class GaussianWishart(Likelihood):
             precision = theta.precision
             if gaps.any():
                 precision = np.linalg.inv(np.linalg.inv(precision)[np.ix_(~gaps, ~gaps)])
-            lower = _root(precision)
+            lower = lower_factor(precision)
             Z = (data[np.ix_(where, ~gaps)] - theta.mean[~gaps]) @ lower
             out[where] = np.log(np.diag(lower)).sum() - len(lower) / 2 * np.log(2 * np.pi) - (Z**2).sum(axis=1) / 2
         return out
@@ -336,53 +318,12 @@ class GaussianWishart(Likelihood):
         assert d is not None
         assert self.r is not None
         assert self.nu is not None
-        return spread_out(self.mean, d), self.r, self.nu, _full_matrix(self.psi, d)
+        return spread_out(self.mean, d), self.r, self.nu, full_matrix(self.psi, d)
 
     def _check_rounding(self, data: FloatArray) -> None:
         """Refuse a psi that rounding would lose in the squares of the rows."""
-        complaint = self._lost_by_rounding(data)
+        complaint = lost_by_rounding(data, *self._values())
         require(complaint is None, OWNER, "psi", self.psi, complaint or "")
-
-    def _lost_by_rounding(self, data: FloatArray) -> str | None:
-        """What psi would have to be for sums of squares to keep their digits; None if it is that already.
-
-        A pivot of the Cholesky factorisation of psi_n is a difference that starts at the diagonal entry, so it has lost the unit
-        roundoff times their ratio, and that sqrt(n) times, since the sums round at every row (half of this bounds what was
-        measured). All rows in one cluster are the worst case that can be looked at beforehand.
-        """
-        mean, r, nu, psi = self._values()
-        n, d = data.shape
-        if d == 1 or n == 0:  # one number loses nothing to the other directions
-            return None
-        data = np.where(np.isnan(data), mean, data)
-        roundoff = float(np.finfo(np.float64).eps) * max(1.0, np.sqrt(n) / 2)
-        allowed = MOST_LOST * max(1.0, n / MANY_ROWS) ** 1.5
-        scale = np.sqrt(np.diag(psi))
-        # One corner of the box round all rows is far cheaper to look at, and nearly always near enough.
-        corner = np.maximum(data.max(axis=0) - mean, mean - data.min(axis=0)) / scale
-        least = float(np.linalg.eigvalsh(psi / np.outer(scale, scale))[0])
-        with np.errstate(over="ignore"):
-            furthest = float((corner**2).sum()) / least
-            if furthest <= FURTHEST**2 and roundoff * (nu + n) * (1 + n * furthest) <= allowed:
-                return None
-            Y = np.linalg.solve(_root(psi), (data - mean).T)
-            away = np.sqrt((Y**2).sum(axis=0))
-        row = int(np.argmax(away))
-        if not away[row] <= FURTHEST:
-            return (
-                f"reach the rows of X: row {row} lies {away[row]:.1e} of its standard deviations from mean, and beyond "
-                f"{FURTHEST:.0e} rounding would lose psi"
-            )
-        offset = Y.mean(axis=1)
-        scatter = (Y - offset[:, None]) @ (Y - offset[:, None]).T + r * n / (r + n) * np.outer(offset, offset) + np.eye(d)
-        ratio = float((np.diag(scatter) / np.diag(_root(scatter)) ** 2).max())
-        lost = roundoff * (nu + n) * ratio
-        if lost <= allowed:
-            return None
-        return (
-            f"be wider where the rows of X are thin: they are {np.sqrt(ratio):.1e} times as wide along another direction, and "
-            f"rounding would cost {lost:.0e} nats"
-        )
 
     def _check_nu(self, d: int | None) -> None:
         if self.nu is not None and d is not None:
@@ -394,35 +335,6 @@ def _patterns(gaps: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.bool
     patterns, which = np.unique(gaps, axis=0, return_inverse=True)
     for i, pattern in enumerate(patterns):
         yield pattern, np.flatnonzero(which.ravel() == i)
-
-
-def _full_matrix(psi: Any, d: int) -> FloatArray:
-    """psi as a matrix; a number stands for that multiple of the identity."""
-    return np.asarray(psi if isinstance(psi, np.ndarray) else psi * np.eye(d), dtype=np.float64)
-
-
-def _as_scale_matrix(psi: npt.ArrayLike) -> float | FloatArray:
-    """A positive number, or a read-only, exactly symmetric, positive definite matrix."""
-    if np.ndim(psi) == 0:
-        return as_number(OWNER, "psi", psi, 0, square=True)
-    matrix = as_float_array(OWNER, "psi", psi)
-    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and len(matrix) > 0
-    require(square, OWNER, "psi", psi, "be a number or a square matrix")
-    require(bool((np.abs(matrix) <= 1e250).all()), OWNER, "psi", psi, "be finite, and at most 1e+250 in magnitude")
-    # Both tests on the scale of correlations, so that columns in unlike units are judged alike.
-    scale = np.sqrt(np.maximum(np.diag(matrix), 0))
-    require(bool((scale > 0).all()), OWNER, "psi", psi, "be positive definite (its diagonal is not positive)")
-    correlation = matrix / scale / scale[:, None]
-    symmetric = bool((np.abs(correlation - correlation.T) <= 1e-8).all())
-    require(symmetric, OWNER, "psi", psi, "be symmetric")
-    smallest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2)[0])
-    require(smallest > 1e-14, OWNER, "psi", psi, "be positive definite")
-    return as_float_array(OWNER, "psi", (matrix + matrix.T) / 2)
-
-
-def _root(matrix: FloatArray) -> FloatArray:
-    """The lower Cholesky factor."""
-    return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
 
 
 def _draw(

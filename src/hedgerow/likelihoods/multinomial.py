@@ -22,7 +22,8 @@ from scipy.special import gammaln, logsumexp
 from hedgerow import _core
 from hedgerow.data.views import as_counts, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_number, has_rows
+from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
+from hedgerow.likelihoods.hyperparameters import as_number
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Multinomial"]
@@ -70,11 +71,6 @@ class Multinomial(Likelihood):
             whole = isinstance(self.columns, int | np.integer) and not isinstance(self.columns, bool)
             require(whole and self.columns >= 1, OWNER, "columns", self.columns, "be a whole number, 1 or more")
             object.__setattr__(self, "columns", int(self.columns))
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether the number of columns is known."""
-        return self.columns is not None
 
     @property
     def n_columns(self) -> int | None:

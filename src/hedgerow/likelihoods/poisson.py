@@ -23,9 +23,10 @@ from hedgerow import _core
 from hedgerow.data.mixed import refuse_entries
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, has_rows, spread_out
+from hedgerow.likelihoods.base import FloatArray, has_rows
 from hedgerow.likelihoods.columns import IndependentColumns
 from hedgerow.likelihoods.draws import log_gamma_draw
+from hedgerow.likelihoods.hyperparameters import spread_out
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["Poisson"]
@@ -63,6 +64,8 @@ class Poisson(IndependentColumns):
     a: npt.ArrayLike | None = None
     b: npt.ArrayLike | None = None
 
+    _twin = staticmethod(reference.poisson_log_marginal)
+
     @classmethod
     def example(cls) -> tuple[Poisson, Any]:
         """Two columns with gaps."""
@@ -91,11 +94,6 @@ class Poisson(IndependentColumns):
         """This likelihood on the rows of X, in compiled form."""
         a, b = self._values()
         return _core.Poisson(self.check(X), a, b, power)
-
-    def reference(self, X: Any, power: float = 1.0) -> float:
-        """See `Likelihood.reference`."""
-        a, b = self._values()
-        return reference.poisson_log_marginal(X, a, b, power)
 
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw rates for each cluster from the base measure, then its rows, none missing."""

@@ -21,8 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.views import LARGEST
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, as_number
+from hedgerow.likelihoods.base import FloatArray
+from hedgerow.likelihoods.hyperparameters import as_number
 
 __all__ = ["Preparation", "off_the_grid"]
 
@@ -35,6 +37,9 @@ LEAST_NOISE = 1e-4
 #: Multiples of the unit beyond this may be off the grid by rounding alone.
 MOST_UNITS = 1e9
 GOLDEN = 0x9E3779B97F4A7C15  # the step of splitmix64
+
+
+_of_column = explained("x : (n,) numbers", "(n,) float array")
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,33 +98,17 @@ class Preparation:
         """Whether it does nothing."""
         return self == Preparation()
 
+    @_of_column
     def codes(self, x: FloatArray) -> FloatArray:
-        """Which spike each entry is, from 1 up; 0 for a measurement, NaN where one is missing.
-
-        Parameters
-        ----------
-        x : (n,) numbers
-
-        Returns
-        -------
-        (n,) float array
-        """
+        """Which spike each entry is, from 1 up; 0 for a measurement, NaN where one is missing."""
         out = np.where(np.isnan(x), np.nan, 0.0)
         for place, value in enumerate(self.spikes):
             out[x == value] = place + 1.0
         return out
 
+    @_of_column
     def forward(self, x: FloatArray) -> FloatArray:
-        """A column on its scale; NaN where an entry is missing, a spike, or cannot be on the scale.
-
-        Parameters
-        ----------
-        x : (n,) numbers
-
-        Returns
-        -------
-        (n,) float array
-        """
+        """A column on its scale; NaN where an entry is missing, a spike, or cannot be on the scale."""
         x = np.where(np.isin(x, self.spikes), np.nan, x) if self.spikes else x
         if self.scale == "as is":
             return x
@@ -147,17 +136,9 @@ class Preparation:
                 return np.asarray(np.exp(y))
             return self.size * np.where(y >= 0, _root(np.maximum(y, 0), self.shape), -_root(np.maximum(-y, 0), 2 - self.shape))
 
+    @_of_column
     def log_slope(self, x: FloatArray) -> FloatArray:
-        """log dy/dx of every entry; 0 where there is no measurement.
-
-        Parameters
-        ----------
-        x : (n,) numbers
-
-        Returns
-        -------
-        (n,) float array
-        """
+        """log dy/dx of every entry; 0 where there is no measurement."""
         if self.scale == "as is":
             return np.zeros(len(x))
         with np.errstate(invalid="ignore", divide="ignore"):

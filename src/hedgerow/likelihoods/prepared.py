@@ -23,6 +23,7 @@ from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
 from hedgerow.likelihoods.categorical import Categorical
+from hedgerow.likelihoods.composed import Composed
 from hedgerow.likelihoods.gaussian_diagonal import GaussianDiagonal
 from hedgerow.likelihoods.preparation import Preparation, off_the_grid
 
@@ -32,7 +33,7 @@ OWNER = "Prepared"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prepared(Likelihood):
+class Prepared(Composed):
     """A likelihood for columns on scales, grids and with spikes of their own.
 
     Parameters
@@ -198,20 +199,8 @@ class Prepared(Likelihood):
         """Where the likelihood does."""
         return self.likelihood.allows_missing
 
-    @property
-    def has_atoms(self) -> bool:  # type: ignore[override]
-        """Where both likelihoods have."""
-        return self.likelihood.has_atoms and (self.whether is None or self.whether.has_atoms)
-
-    @property
-    def allows_power(self) -> bool:  # type: ignore[override]
-        """Where both likelihoods do."""
-        return self.likelihood.allows_power and (self.whether is None or self.whether.allows_power)
-
-    @property
-    def travels(self) -> bool:  # type: ignore[override]
-        """Where both likelihoods do."""
-        return self.likelihood.travels and (self.whether is None or self.whether.travels)
+    def _within(self) -> tuple[Likelihood, ...]:
+        return (self.likelihood,) if self.whether is None else (self.likelihood, self.whether)
 
     def _read(self, X: Any) -> FloatArray:
         data = as_dense(X, OWNER, missing=self.allows_missing, columns=self.n_columns)

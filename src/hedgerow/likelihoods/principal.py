@@ -11,6 +11,7 @@ It is a density of the rows as they are; the common factor is the same for every
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +20,11 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
-from hedgerow.likelihoods.base import FloatArray, Likelihood, as_float_array, as_number, as_vector, bind_at, has_rows
+from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
+from hedgerow.likelihoods.composed import Composed
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.likelihoods.gaussian_wishart import GaussianWishart
+from hedgerow.likelihoods.hyperparameters import as_float_array, as_number, as_vector, check_given
 from hedgerow.likelihoods.moments import column_deviations, column_means
 
 __all__ = ["Principal", "directions_in_common"]
@@ -54,7 +57,7 @@ def _eigenvalues(Z: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Principal(Likelihood):
+class Principal(Composed):
     """Gaussian clusters in the leading principal directions of many columns.
 
     Parameters
@@ -99,19 +102,13 @@ class Principal(Likelihood):
 
     def __post_init__(self) -> None:
         """Check what was given, and that it agrees."""
-        put = object.__setattr__  # the dataclass is frozen
         good = isinstance(self.likelihood, Likelihood) and not self.likelihood.reads_tables and not self.likelihood.takes_sparse
         require(good, OWNER, "likelihood", self.likelihood, "be a likelihood of measurements, such as GaussianWishart()")
         if self.n_directions is not None:
             whole = isinstance(self.n_directions, int | np.integer) and not isinstance(self.n_directions, bool)
             require(whole and self.n_directions >= 1, OWNER, "n_directions", self.n_directions, "be a whole number from 1 up")
-            put(self, "n_directions", int(self.n_directions))
-        if self.centre is not None:
-            put(self, "centre", as_vector(OWNER, "centre", self.centre, -np.inf))
-        if self.scale is not None:
-            put(self, "scale", as_vector(OWNER, "scale", self.scale, 0))
-        if self.rest is not None:
-            put(self, "rest", as_number(OWNER, "rest", self.rest, 0))
+            object.__setattr__(self, "n_directions", int(self.n_directions))
+        check_given(self, centre=partial(as_vector, low=-np.inf), scale=partial(as_vector, low=0), rest=partial(as_number, low=0))
         if self.directions is not None:
             self._check_directions()
 
@@ -222,20 +219,8 @@ class Principal(Likelihood):
         data = self.check(X)
         return np.asarray(self.likelihood.log_density(theta, self.scores(data)) + self._log_rest(data))
 
-    @property
-    def has_atoms(self) -> bool:  # type: ignore[override]
-        """Where the likelihood of the scores has."""
-        return self.likelihood.has_atoms
-
-    @property
-    def allows_power(self) -> bool:  # type: ignore[override]
-        """Where the likelihood of the scores does."""
-        return self.likelihood.allows_power
-
-    @property
-    def travels(self) -> bool:  # type: ignore[override]
-        """Where the likelihood of the scores does."""
-        return self.likelihood.travels
+    def _within(self) -> tuple[Likelihood, ...]:
+        return (self.likelihood,)
 
     def _scaled(self, data: FloatArray) -> FloatArray:
         return np.asarray((data - np.asarray(self.centre)) / np.asarray(self.scale))

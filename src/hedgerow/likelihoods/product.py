@@ -26,6 +26,7 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
 from hedgerow.likelihoods.bernoulli import Bernoulli
 from hedgerow.likelihoods.categorical import Categorical
+from hedgerow.likelihoods.composed import Composed
 from hedgerow.likelihoods.gaussian_diagonal import GaussianDiagonal
 from hedgerow.likelihoods.poisson import Poisson
 
@@ -38,7 +39,7 @@ Part = tuple[Columns, Likelihood]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Product(Likelihood):
+class Product(Composed):
     """A likelihood for each group of columns of a mixed table.
 
     Parameters
@@ -183,20 +184,8 @@ class Product(Likelihood):
         """Where one of the groups does."""
         return any(part.allows_missing for part in self.factors())
 
-    @property
-    def has_atoms(self) -> bool:  # type: ignore[override]
-        """Where all groups have."""
-        return all(part.has_atoms for part in self.factors())
-
-    @property
-    def allows_power(self) -> bool:  # type: ignore[override]
-        """Where all groups do."""
-        return all(part.allows_power for part in self.factors())
-
-    @property
-    def travels(self) -> bool:  # type: ignore[override]
-        """Where all groups do."""
-        return all(part.travels for part in self.factors())
+    def _within(self) -> tuple[Likelihood, ...]:
+        return self.factors()
 
     @property
     def picks_columns(self) -> str:  # type: ignore[override]

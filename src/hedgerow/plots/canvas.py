@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow.docstrings import explained
 from hedgerow.errors import need_extra
 from hedgerow.plots.palette import GRID, INK, MUTED
 
-__all__ = ["as_written", "color_map", "plain_axes"]
+__all__ = ["as_written", "color_map", "drawn", "plain_axes", "probability_key"]
+
+#: What every function that draws takes and gives back.
+drawn = explained("ax : matplotlib axes, optional", "matplotlib axes")
 
 
 def plain_axes(ax: Any | None, size: tuple[float, float]) -> Any:
@@ -40,3 +44,13 @@ def as_written(name: object) -> str:
 def color_map(name: str, stops: tuple[str, ...]) -> Any:
     """A continuous matplotlib colour map through `stops`."""
     return need_extra("matplotlib.colors", "plot").LinearSegmentedColormap.from_list(name, list(stops))
+
+
+def probability_key(ax: Any, shown: Any, place: tuple[float, float, float, float], text: str) -> None:
+    """A small colour bar from 0 to 1 beside the axes, for what is shown there."""
+    key = ax.inset_axes(place)
+    bar = ax.figure.colorbar(shown, cax=key)
+    bar.outline.set_visible(False)
+    bar.set_ticks([0, 0.5, 1])
+    bar.set_label(text, color=INK, fontsize=9)
+    key.tick_params(labelsize=8, colors=INK, length=2)

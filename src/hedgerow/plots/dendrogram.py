@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import as_written, color_map, plain_axes
+from hedgerow.plots.canvas import as_written, color_map, drawn, plain_axes, probability_key
 from hedgerow.plots.palette import INK, MUTED, PROBABILITY_STOPS, probability_colors, ranked_colors
 from hedgerow.plots.tree_geometry import Dendrogram, cut_clusters, dendrogram_geometry
 
@@ -18,6 +18,7 @@ __all__ = ["dendrogram"]
 FOOT = -0.045  # the strip of cluster colours under the leaves
 
 
+@drawn
 def dendrogram(
     left: ArrayLike,
     right: ArrayLike,
@@ -42,11 +43,6 @@ def dendrogram(
     names : sequence of str, optional
         Of the rows.
     max_leaves : int
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = dendrogram([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, -1.0], names=["a", "b"])
     """
@@ -127,9 +123,4 @@ def _probability_key(ax: Any) -> None:
     """A small colour bar beside the axes."""
     scalar = need_extra("matplotlib.cm", "plot").ScalarMappable(cmap=color_map("probability", PROBABILITY_STOPS))
     scalar.set_clim(0.0, 1.0)
-    key = ax.inset_axes((1.02, 0.2, 0.014, 0.5))
-    bar = ax.figure.colorbar(scalar, cax=key)
-    bar.outline.set_visible(False)
-    bar.set_ticks([0, 0.5, 1])
-    bar.set_label("P(one cluster)", color=INK, fontsize=9)
-    key.tick_params(labelsize=8, colors=INK, length=2)
+    probability_key(ax, scalar, (1.02, 0.2, 0.014, 0.5), "P(one cluster)")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import as_written, plain_axes
+from hedgerow.plots.canvas import as_written, drawn, plain_axes
 from hedgerow.plots.palette import INK, ranked_colors
 
 __all__ = ["FlowGeometry", "flow", "flow_geometry", "flow_svg"]
@@ -80,6 +80,7 @@ def flow_geometry(levels: Sequence[ArrayLike]) -> FlowGeometry:
     return FlowGeometry(bars, bands, colors)
 
 
+@drawn
 def flow(levels: Sequence[ArrayLike], names: Sequence[str] | None = None, *, ax: Any | None = None) -> Any:
     """Draw partitions of the same rows side by side, coarse at the left, with bands where rows go.
 
@@ -89,11 +90,6 @@ def flow(levels: Sequence[ArrayLike], names: Sequence[str] | None = None, *, ax:
         Labels 0, 1, ... of each level.
     names : sequence of str, optional
         What is written under each.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = flow([[0, 0, 0], [0, 0, 1]], ["coarse", "fine"])
     """

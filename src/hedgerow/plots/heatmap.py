@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.plots.canvas import color_map, plain_axes
+from hedgerow.plots.canvas import color_map, drawn, plain_axes, probability_key
 from hedgerow.plots.matrix_geometry import block_means, cluster_runs, seriate
-from hedgerow.plots.palette import INK, SIMILARITY_STOPS, cluster_colors
+from hedgerow.plots.palette import SIMILARITY_STOPS, cluster_colors
 
 __all__ = ["similarity_map"]
 
 
+@drawn
 def similarity_map(
     similarity: ArrayLike,
     *,
@@ -33,11 +34,6 @@ def similarity_map(
     order : (n,) of int, optional
     labels : (n,), optional
     cells : int
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = similarity_map([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]], labels=[0, 0, 1])
     """
@@ -64,10 +60,5 @@ def similarity_map(
         strip.set_ylim(n, 0)
         strip.set_xlim(0, 1)
         strip.axis("off")
-    key = ax.inset_axes((1.03, 0.25, 0.025, 0.5))
-    bar = ax.figure.colorbar(shown, cax=key)
-    bar.outline.set_visible(False)
-    bar.set_ticks([0, 0.5, 1])
-    bar.set_label("P(same cluster)", color=INK, fontsize=9)
-    key.tick_params(labelsize=8, colors=INK, length=2)
+    probability_key(ax, shown, (1.03, 0.25, 0.025, 0.5), "P(same cluster)")
     return ax

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import as_written, color_map, plain_axes
+from hedgerow.plots.canvas import as_written, color_map, drawn, plain_axes
 from hedgerow.plots.palette import CLUSTER_COLORS, INK, MUTED, cluster_colors
 from hedgerow.plots.plane_geometry import as_columns, plane
 
@@ -31,13 +31,9 @@ def point_styles(labels: ArrayLike, uncertainty: ArrayLike | None, size: float) 
     return rgba, size * (1.0 + 1.5 * doubt)
 
 
+@drawn
 def scatter(
-    X: Any,
-    labels: ArrayLike,
-    *,
-    uncertainty: ArrayLike | None = None,
-    names: Sequence[str] | None = None,
-    ax: Any | None = None,
+    X: Any, labels: ArrayLike, *, uncertainty: ArrayLike | None = None, names: Sequence[str] | None = None, ax: Any | None = None
 ) -> Any:
     """Points in their clusters' colours: the data if d <= 2, else its first two principal components.
 
@@ -50,11 +46,6 @@ def scatter(
     uncertainty : (n,), optional
     names : sequence of str, optional
         Of the columns.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = scatter([[0.0, 1.0], [2.0, 3.0]], [0, 1])
     """
@@ -70,12 +61,7 @@ def scatter(
 
 
 def pairs(
-    X: Any,
-    labels: ArrayLike,
-    *,
-    uncertainty: ArrayLike | None = None,
-    names: Sequence[str] | None = None,
-    axes: Any | None = None,
+    X: Any, labels: ArrayLike, *, uncertainty: ArrayLike | None = None, names: Sequence[str] | None = None, axes: Any | None = None
 ) -> Any:
     """Every pair of 2 to 5 columns against each other; the diagonal shows each column's histogram by cluster.
 
@@ -118,6 +104,7 @@ def pairs(
     return axes
 
 
+@drawn
 def density(
     grid: ArrayLike,
     mean: ArrayLike,
@@ -137,11 +124,6 @@ def density(
     data : (n,), optional
     name : str
         Of the column.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = density([0.0, 1.0, 2.0], [0.2, 0.5, 0.3], data=[0.8, 1.1])
     """
@@ -166,6 +148,7 @@ def density(
     return ax
 
 
+@drawn
 def density_map(
     x: ArrayLike,
     y: ArrayLike,
@@ -187,11 +170,6 @@ def density_map(
     labels : (n,), optional
     names : (str, str)
         Of the columns.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = density_map([0.0, 1.0, 2.0], [0.0, 1.0], [[0.1, 0.2, 0.1], [0.2, 0.5, 0.3]])
     """

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.errors import need_extra, require
-from hedgerow.plots.canvas import as_written, plain_axes
+from hedgerow.plots.canvas import as_written, drawn, plain_axes
 from hedgerow.plots.palette import CLUSTER_COLORS, INK, chain_colors, ranked_colors
 from hedgerow.plots.series_geometry import as_chains, cluster_counts, stacked_bands, thin_trace
 
@@ -18,6 +18,7 @@ __all__ = ["cluster_posterior", "popularity", "trace"]
 MOST_DRAWS = 2_000  # per chain; more would only thicken the line
 
 
+@drawn
 def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) -> Any:
     """Values (chain, draw) of one quantity: a line per chain, and each chain's histogram at the right.
 
@@ -26,11 +27,6 @@ def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) 
     values : (chain, draw)
     name : str
         Of the quantity.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = trace([[1.0, 2.0, 1.5], [1.2, 1.9, 1.4]])
     """
@@ -60,17 +56,13 @@ def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) 
     return ax
 
 
+@drawn
 def cluster_posterior(n_clusters: ArrayLike, *, ax: Any | None = None) -> Any:
     """Posterior of the number of clusters from draws (chain, draw): bars, with a dot for each chain.
 
     Parameters
     ----------
     n_clusters : (chain, draw) of int
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = cluster_posterior([[2, 3, 3], [3, 3, 2]])
     """
@@ -92,6 +84,7 @@ def cluster_posterior(n_clusters: ArrayLike, *, ax: Any | None = None) -> Any:
     return ax
 
 
+@drawn
 def popularity(
     times: ArrayLike,
     mean: ArrayLike,
@@ -112,11 +105,6 @@ def popularity(
     low, high : (T, K), optional
     names : sequence of str, optional
         Of the clusters.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
 
     >>> axes = popularity([2001, 2002], [[0.5, 0.5], [0.2, 0.8]])
     """

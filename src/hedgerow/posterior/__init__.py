@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hedgerow.posterior.posterior import Posterior, load
+from hedgerow.posterior.posterior import Posterior
 from hedgerow.posterior.prediction import predictive
 from hedgerow.posterior.summarised import MapDraw
 
-__all__ = ["MapDraw", "Posterior", "load", "predictive"]
+__all__ = ["MapDraw", "Posterior", "predictive"]

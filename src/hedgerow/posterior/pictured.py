@@ -9,6 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 from hedgerow.plots import cluster_posterior
+from hedgerow.plots.canvas import drawn
 from hedgerow.posterior import pictures, popularity
 from hedgerow.posterior.draws import FloatArray
 from hedgerow.posterior.summarised import Summarised
@@ -39,6 +40,7 @@ class Pictured(Summarised):
         """
         return popularity.popularity(self, self._partition(partition, "popularity"), times, prob)
 
+    @drawn
     def plot_popularity(
         self,
         partition: npt.ArrayLike | None = None,
@@ -56,11 +58,6 @@ class Pictured(Summarised):
         prob : float
         names : sequence of str, optional
             Of the clusters.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
         """
         return popularity.plot(self.popularity(partition, times=times, prob=prob), names, ax)
 
@@ -90,64 +87,42 @@ class Pictured(Summarised):
         """
         return popularity.basis_weights(self, self._partition(partition, "basis"))
 
+    @drawn
     def plot_trace(self, quantity: str = "log_joint", *, ax: Any = None) -> Any:
         """Draw a quantity of `summary` along the draws of every chain; returns the axes. Plots need the extra `plot`.
 
         Parameters
         ----------
         quantity : str
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
         """
         return pictures.draw_trace(self, quantity, ax)
 
+    @drawn
     def plot_n_clusters(self, *, ax: Any = None) -> Any:
-        """Draw the posterior of the number of clusters, bars for all draws and dots for single chains; returns the axes.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
-        """
+        """Draw the posterior of the number of clusters, bars for all draws and dots for single chains; returns the axes."""
         return cluster_posterior(self.n_clusters, ax=ax)
 
+    @drawn
     def plot_similarity(self, partition: npt.ArrayLike | None = None, *, ax: Any = None) -> Any:
         """Draw `similarity` as a heat map in the order of `plot_tree`; of more than 2,000 rows an even sample. Returns the axes.
 
         Parameters
         ----------
         partition : (n,), optional
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
         """
         return pictures.draw_similarity(self, self._partition(partition, "plot_similarity"), ax)
 
+    @drawn
     def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
         """Draw the report's dendrogram: rows that share a cluster in more than half of the draws join below the cut.
 
         Parameters
         ----------
-        names : sequence of str, optional
-            Of the rows.
-        max_leaves : int
-            Leaves and closed branches drawn at most.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
+        names, max_leaves : as for `Forest.plot`
         """
         return pictures.draw_tree(self, names, max_leaves, ax)
 
+    @drawn
     def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw the rows in their clusters' colours, doubtful ones paler and larger; returns the axes.
 
@@ -158,11 +133,6 @@ class Pictured(Summarised):
         partition : (n,), optional
         names : sequence of str, optional
             Of the columns.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
         """
         return pictures.draw_scatter(self, self._partition(partition, "plot_scatter"), names, ax)
 
@@ -183,6 +153,7 @@ class Pictured(Summarised):
         """
         return pictures.draw_pairs(self, self._partition(partition, "plot_pairs"), columns, axes)
 
+    @drawn
     def plot_density(
         self,
         columns: str | int | Sequence[str | int] | None = None,
@@ -204,11 +175,6 @@ class Pictured(Summarised):
         prob : float
         time : optional
         max_draws : int or None
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
         """
         own = self._partition(None, "plot_density")
         return pictures.draw_density(self, own, columns, prob, time, max_draws, ax)

@@ -26,7 +26,7 @@ from hedgerow.report import write_report
 from hedgerow.report.markup import said
 from hedgerow.summaries.distances import Loss
 
-__all__ = ["Posterior", "load"]
+__all__ = ["Posterior"]
 
 
 @takes_u
@@ -89,11 +89,7 @@ class Posterior(Pictured):
 
         Parameters
         ----------
-        X : table
-        partition : (n,), optional
-        times : (n_new,), optional
-        max_draws : int, optional
-            As for `predict_proba`.
+        X, partition, times, max_draws : as for `predict_proba`
 
         Returns
         -------
@@ -216,8 +212,7 @@ class Posterior(Pictured):
 
         Parameters
         ----------
-        path : path
-        model : Mixture, optional
+        path, model : as for `hedgerow.load`
 
         Returns
         -------
@@ -240,29 +235,3 @@ class Posterior(Pictured):
         found = self.point_estimate()
         told = said(*reporting.findings(self, found))
         return f"{told}{self.profiles(found.labels)._repr_html_()}<p>{escape(repr(self))}</p>"
-
-
-def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior:
-    """Read a posterior that `Posterior.save` wrote.
-
-    Nothing in the file can run code, and sizes are checked before memory is taken. A file of an unknown version, damaged
-    or foreign, is refused with a `FormatError` that says why. `model` takes the place of the stored one, and is
-    needed to predict where the model could not be stored (`Custom`).
-
-    Parameters
-    ----------
-    path : path
-    model : Mixture, optional
-
-    Returns
-    -------
-    Posterior
-
-    >>> import tempfile
-    >>> import hedgerow as hr
-    >>> path = tempfile.mkdtemp() + "/post.npz"
-    >>> hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [9.0]], draws=5, warmup=5, chains=2, seed=0).save(path)
-    >>> load(path).labels.shape
-    (2, 5, 2)
-    """
-    return Posterior.load(path, model=model)

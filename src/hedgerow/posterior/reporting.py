@@ -22,7 +22,8 @@ from hedgerow import plots
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.convergence import asked_rhat, quantities
 from hedgerow.posterior.draws import Draws, FloatArray
-from hedgerow.report import (
+from hedgerow.report.headline import headline
+from hedgerow.report.payload import (
     ColumnsPart,
     CountsPart,
     DrawsPart,
@@ -33,7 +34,6 @@ from hedgerow.report import (
     SimilarityPart,
     TreePart,
 )
-from hedgerow.report.headline import headline
 from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat

@@ -239,8 +239,7 @@ class Prior(ABC):
 
         Parameters
         ----------
-        n : int
-        seed : int or numpy.random.Generator, optional
+        n, seed : as for `sample_partition`
 
         Returns
         -------

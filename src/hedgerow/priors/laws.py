@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh_tridiagonal
 from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
 
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
 __all__ = ["Beta", "Gamma", "Law"]
@@ -51,6 +52,9 @@ def real_number(value: object) -> float:
         return math.inf
 
 
+_with_nodes = explained("points : int\n    How many nodes.", "(x, w) : two arrays")
+
+
 class _AnyLaw(ABC):
     """What both laws answer."""
 
@@ -80,33 +84,15 @@ class _AnyLaw(ABC):
         float
         """
 
+    @_with_nodes
     @abstractmethod
     def rule(self, points: int) -> tuple[Floats, Floats]:
-        """Nodes x and weights w, Σw = 1, with Σ w f(x) ≈ E f(x) for smooth f.
+        """Nodes x and weights w, Σw = 1, with Σ w f(x) ≈ E f(x) for smooth f."""
 
-        Parameters
-        ----------
-        points : int
-            How many nodes.
-
-        Returns
-        -------
-        (x, w) : two arrays
-        """
-
+    @_with_nodes
     @abstractmethod
     def wide_rule(self, points: int) -> tuple[Floats, Floats]:
-        """The same for f that changes anywhere in the range, however near an end.
-
-        Parameters
-        ----------
-        points : int
-            How many nodes.
-
-        Returns
-        -------
-        (x, w) : two arrays
-        """
+        """The same for f that changes anywhere in the range, however near an end."""
 
 
 def _trapezoids(t: Floats, log_weight: Callable[[Floats], Floats], points: int) -> tuple[Floats, Floats]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -35,6 +36,23 @@ class NormalizedMeasure(Prior):
     >>> issubclass(NGG, NormalizedMeasure), NGG(sigma=0.0).u_integrates, NGG(sigma=0.3).u_integrates
     (True, True, False)
     """
+
+    left_out: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    """What a class fixes of σ and τ."""
+
+    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """(α, σ, τ)."""
+        known = {**values, **self.left_out}
+        return known["alpha"], known["sigma"], known["tau"]
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a number in range nor the law that fits; σ may be 0 where there is a τ."""
+        there = vars(self).keys()
+        for name in ("alpha", "sigma", "tau"):
+            if name == "sigma" and name in there:
+                self._fraction(name, zero="tau" in there)
+            elif name in there:
+                self._positive(name)
 
     @property
     def u_integrates(self) -> bool:
@@ -125,12 +143,6 @@ class NGG(NormalizedMeasure):
         """One fixed, one with laws."""
         return cls(0.7, 0.3, 1.5), cls(Gamma(2, 2), Beta(2, 2))
 
-    def __post_init__(self) -> None:
-        """Refuse what is neither a number in range nor the law that fits."""
-        self._positive("alpha")
-        self._fraction("sigma", zero=True)
-        self._positive("tau")
-
     @classmethod
     def from_nips2015(cls, alpha: float | Gamma, sigma: float) -> NGG:
         """The prior that Lee & Choi (2015) write as (α, σ): their intensity has ασ where ours has α, and τ
@@ -164,10 +176,6 @@ class NGG(NormalizedMeasure):
             return cls(alpha=Gamma(alpha.a, alpha.b / s), sigma=s)
         return cls(alpha=checked.values()["alpha"] * s, sigma=s)
 
-    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """(α, σ, τ)."""
-        return values["alpha"], values["sigma"], values["tau"]
-
 
 @dataclass(frozen=True)
 class NIG(NormalizedMeasure):
@@ -184,20 +192,12 @@ class NIG(NormalizedMeasure):
 
     alpha: float | Gamma = 1.0
     tau: float | Gamma = 1.0
+    left_out: ClassVar[Mapping[str, float]] = MappingProxyType({"sigma": 0.5})
 
     @classmethod
     def examples(cls) -> tuple[NIG, NIG]:
         """One fixed, one with laws."""
         return cls(0.5, 0.8), cls(Gamma(2, 3), Gamma(2, 2))
-
-    def __post_init__(self) -> None:
-        """Refuse what is neither a positive number nor a Gamma law."""
-        self._positive("alpha")
-        self._positive("tau")
-
-    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """(α, σ, τ)."""
-        return values["alpha"], 0.5, values["tau"]
 
 
 @dataclass(frozen=True)
@@ -219,17 +219,9 @@ class Stable(NormalizedMeasure):
 
     alpha: float | Gamma = 1.0
     sigma: float | Beta = 0.5
+    left_out: ClassVar[Mapping[str, float]] = MappingProxyType({"tau": 0.0})
 
     @classmethod
     def examples(cls) -> tuple[Stable, Stable]:
         """One fixed, one with laws."""
         return cls(1.3, 0.45), cls(Gamma(2, 2), Beta(3, 3))
-
-    def __post_init__(self) -> None:
-        """Refuse what is neither a number in range nor the law that fits."""
-        self._positive("alpha")
-        self._fraction("sigma", zero=False)
-
-    def measure(self, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """(α, σ, τ)."""
-        return values["alpha"], values["sigma"], 0.0

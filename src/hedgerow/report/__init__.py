@@ -3,32 +3,6 @@
 from __future__ import annotations
 
 from hedgerow.report.page import report_html, write_report
-from hedgerow.report.payload import (
-    ColumnsPart,
-    CountsPart,
-    DrawsPart,
-    LevelPart,
-    LevelsPart,
-    PointsPart,
-    Profile,
-    ProfilesPart,
-    ReportPayload,
-    SimilarityPart,
-    TreePart,
-)
+from hedgerow.report.payload import ReportPayload
 
-__all__ = [
-    "ColumnsPart",
-    "CountsPart",
-    "DrawsPart",
-    "LevelPart",
-    "LevelsPart",
-    "PointsPart",
-    "Profile",
-    "ProfilesPart",
-    "ReportPayload",
-    "SimilarityPart",
-    "TreePart",
-    "report_html",
-    "write_report",
-]
+__all__ = ["ReportPayload", "report_html", "write_report"]

@@ -14,6 +14,7 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import LEAST_POWER, Mixture
 from hedgerow.plots import flow
+from hedgerow.plots.canvas import drawn
 from hedgerow.plots.flow import flow_svg
 from hedgerow.report import write_report
 from hedgerow.report.levels import AGREED, levels_headline
@@ -163,17 +164,9 @@ class Levels:
         """
         return self.summary().to_pandas()
 
+    @drawn
     def plot(self, *, ax: Any = None) -> Any:
-        """Draw the flow of rows from level to level, coarse at the left; returns the axes. Needs the extra `plot`.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
-        """
+        """Draw the flow of rows from level to level, coarse at the left; returns the axes. Needs the extra `plot`."""
         told = [_told(level) for level in self.items]
         return flow([level.labels for level in self.items], told, ax=ax)
 

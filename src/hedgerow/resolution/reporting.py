@@ -16,7 +16,7 @@ from scipy import sparse
 from hedgerow import plots
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.reporting import BLOCKS, LARGEST_TREE, described, doubt, posterior_tree, run_record, tree_of
-from hedgerow.report import ColumnsPart, CountsPart, LevelPart, LevelsPart, ReportPayload, SimilarityPart
+from hedgerow.report.payload import ColumnsPart, CountsPart, LevelPart, LevelsPart, ReportPayload, SimilarityPart
 from hedgerow.resolution.level import Level
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.trees.reporting import place_points

@@ -1,17 +1,18 @@
-"""Blocks: a chain run in stretches of about a tenth of a second, so that whoever waits for it hears of it often."""
+"""Rounds of a run, and blocks: a chain run in stretches of about a tenth of a second, so that whoever waits hears of it often."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.sampling.chain import Block, Chain
+from hedgerow.sampling.interrupts import Stop
 from hedgerow.sampling.plan import Plan
 from hedgerow.sampling.progress import Update
 
-__all__ = ["Begin", "News", "Pace", "run_blocks"]
+__all__ = ["Begin", "News", "Pace", "Round", "run_blocks"]
 
 _BLOCK_SECONDS = 0.1
 _MOST_BYTES = 64 << 20
@@ -51,6 +52,21 @@ class Pace:
         """Whether to take the state now: `since` the last one, `running` in all, with draws waiting to be stored."""
         every = min(max(10.0, 0.005 * running), 300.0) if self.every is None else self.every
         return self.wanted and (since >= every or waiting_bytes >= _MOST_BYTES)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What is to be run from where, until all of it is done or `stop` is asked for, and what becomes of what is drawn.
+
+    `store` keeps a block, `tell` shows it and asks callbacks.
+    """
+
+    plan: Plan
+    begins: Sequence[Begin]
+    pace: Pace
+    store: Callable[[News], None]
+    tell: Callable[[News], None]
+    stop: Stop
 
 
 def run_blocks(plan: Plan, index: int, chain: Chain, done: int) -> Iterator[tuple[Update, Block | None]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from hedgerow import _core
 from hedgerow.data.container import FormatError
+from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, in_bytes, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
@@ -227,12 +228,12 @@ def clear_folder(path: str | os.PathLike[str]) -> None:
         clear(Path(path))
 
 
+_of_folder = explained("path : path\n    The folder of a run.")
+
+
+@_of_folder
 def run_status(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     """Draws of all chains that a folder holds and those asked for; None where no run has begun.
-
-    Parameters
-    ----------
-    path : path
 
     Returns
     -------
@@ -249,12 +250,9 @@ def run_status(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     return sum(chain.drawn for chain in manifest.chains), manifest.draws * len(manifest.chains)
 
 
+@_of_folder
 def run_note(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """What `Checkpoint(note=...)` has left with the run of a folder; None where there is none.
-
-    Parameters
-    ----------
-    path : path
 
     Returns
     -------

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -20,9 +20,8 @@ import joblib
 from joblib.parallel import get_active_backend
 
 from hedgerow.errors import need_extra, require
-from hedgerow.sampling.blocks import Begin, News, Pace, run_blocks
+from hedgerow.sampling.blocks import Begin, News, Round, run_blocks
 from hedgerow.sampling.chain import Block
-from hedgerow.sampling.interrupts import Stop
 from hedgerow.sampling.plan import Plan
 
 __all__ = ["check_travels", "run_in_jobs", "run_on_dask"]
@@ -46,16 +45,10 @@ def check_travels(plan: Plan, backend: str = "joblib") -> None:
     require(plan.model.likelihood.travels, "sample", "backend", backend, wanted)
 
 
-def run_in_jobs(
-    plan: Plan,
-    begins: Sequence[Begin],
-    pace: Pace,
-    store: Callable[[News], None],
-    tell: Callable[[News], None],
-    stop: Stop,
-) -> None:
-    """Run every chain, a segment at a time, until all are done or `stop` is asked for; everything drawn is stored."""
-    places = list(begins)
+def run_in_jobs(given: Round) -> None:
+    """Run every chain, a segment at a time; everything drawn is stored."""
+    plan, stop = given.plan, given.stop
+    places = list(given.begins)
     losses = 0
     while not stop.asked and (waiting := [index for index in range(plan.chains) if places[index].done < plan.total]):
         waiting.sort(key=lambda index: places[index].done)  # those behind go first when there are more chains than workers
@@ -79,9 +72,9 @@ def run_in_jobs(
                 continue
             places[result.update.chain] = Begin(result.update.done, result.state)
             try:
-                store(result if pace.wanted else News(result.update, result.block, None))
+                given.store(result if given.pace.wanted else News(result.update, result.block, None))
                 if trouble is None:
-                    tell(result)
+                    given.tell(result)
             except BaseException as error:  # the other segments of this round are stored first
                 trouble = trouble or error
         if trouble is not None:
@@ -89,14 +82,7 @@ def run_in_jobs(
             raise trouble
 
 
-def run_on_dask(
-    plan: Plan,
-    begins: Sequence[Begin],
-    pace: Pace,
-    store: Callable[[News], None],
-    tell: Callable[[News], None],
-    stop: Stop,
-) -> None:
+def run_on_dask(given: Round) -> None:
     """The same as tasks of the Dask client that is connected, or of one with threads of this process, for the length of the run."""
     dask = need_extra("distributed", "dask")
     with ExitStack() as stack:
@@ -105,7 +91,7 @@ def run_on_dask(
         except ValueError:  # none is connected
             stack.enter_context(dask.Client(processes=False, dashboard_address=None))
         stack.enter_context(joblib.parallel_config(backend="dask"))
-        run_in_jobs(plan, begins, pace, store, tell, stop)
+        run_in_jobs(given)
 
 
 def run_segment(plan: Plan, index: int, begin: Begin, home: int) -> News | Failure:

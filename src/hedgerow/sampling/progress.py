@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from hedgerow.errors import MissingExtraError, need_extra
 
-__all__ = ["Progress", "Update", "in_notebook", "open_progress"]
+__all__ = ["Progress", "Update", "in_notebook", "open_bars", "open_progress"]
 
 REDRAWN = 0.2  # seconds
 
@@ -45,23 +46,27 @@ class Update:
 
 
 class Progress:
-    """Shows nothing; the base of what shows something."""
+    """Shows nothing; the base of what shows bars."""
 
     def __enter__(self) -> Self:
         """Start showing."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Stop showing."""
+        """Stop showing, and leave the last state there."""
+
+    def move(self, bar: int, done: int, total: int | None, news: str) -> None:
+        """Move one bar; `total` is None where nobody knows it."""
 
     def show(self, update: Update) -> None:
         """Show news of one chain."""
+        self.move(update.chain, update.done, update.total, _news(update))
 
 
 class RichProgress(Progress):
-    """One bar per chain with clusters, log joint and the time left."""
+    """Bars in a terminal, each with news and the time left."""
 
-    def __init__(self, rich_progress: Any, chains: int, total: int, noun: str = "chain") -> None:
+    def __init__(self, rich_progress: Any, names: Sequence[str], total: int | None) -> None:
         self._bars = rich_progress.Progress(
             rich_progress.TextColumn("{task.description}"),
             rich_progress.BarColumn(),
@@ -70,7 +75,7 @@ class RichProgress(Progress):
             rich_progress.TimeRemainingColumn(),
             console=need_extra("rich.console", "progress").Console(stderr=True),
         )
-        self._tasks = [self._bars.add_task(f"{noun} {chain + 1}", total=total, news="") for chain in range(chains)]
+        self._tasks = [self._bars.add_task(name, total=total, news="") for name in names]
 
     def __enter__(self) -> Self:
         """Start the display."""
@@ -78,21 +83,21 @@ class RichProgress(Progress):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Leave the last state on the screen."""
+        """End it."""
         self._bars.stop()
 
-    def show(self, update: Update) -> None:
+    def move(self, bar: int, done: int, total: int | None, news: str) -> None:
         """Move one bar."""
-        self._bars.update(self._tasks[update.chain], completed=update.done, total=update.total, news=_news(update))
+        self._bars.update(self._tasks[bar], completed=done, total=total, news=news)
 
 
 class NotebookProgress(Progress):
-    """One bar per chain in the output of a notebook's cell."""
+    """Bars in the output of a notebook's cell."""
 
-    def __init__(self, display: Any, chains: int, total: int, noun: str = "chain") -> None:
-        self._display, self._noun = display, noun
-        self._news: list[Update | None] = [None] * chains
-        self._total, self._at = total, 0.0
+    def __init__(self, display: Any, names: Sequence[str], total: int | None) -> None:
+        self._display = display
+        self._bars: list[tuple[str, int, int | None, str]] = [(name, 0, total, "") for name in names]
+        self._at = 0.0
         self._shown: Any = None
 
     def __enter__(self) -> Self:
@@ -101,12 +106,12 @@ class NotebookProgress(Progress):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Leave the last state there."""
+        """Draw once more."""
         self._draw()
 
-    def show(self, update: Update) -> None:
+    def move(self, bar: int, done: int, total: int | None, news: str) -> None:
         """Move one bar, five times a second at most."""
-        self._news[update.chain] = update
+        self._bars[bar] = (self._bars[bar][0], done, total, news)
         if time.monotonic() - self._at > REDRAWN:
             self._draw()
 
@@ -117,11 +122,10 @@ class NotebookProgress(Progress):
 
     def _page(self) -> str:
         lines = []
-        for chain, news in enumerate(self._news):
-            done, total = (0, self._total) if news is None else (news.done, news.total)
-            told = "" if news is None else f"{_news(news)} ({done:,} of {total:,})"
-            bar = f'<progress value="{done}" max="{total}"></progress>'
-            lines.append(f'<div style="font-family:monospace">{self._noun} {chain + 1} {bar} {told}</div>')
+        for name, done, total, news in self._bars:
+            end, of = ("", "") if total is None else (f' max="{total}"', f" of {total:,}")
+            told = f"{news} ({done:,}{of})" if news else ""
+            lines.append(f'<div style="font-family:monospace">{name} <progress value="{done}"{end}></progress> {told}</div>')
         return "".join(lines)
 
 
@@ -137,13 +141,18 @@ def _news(update: Update) -> str:
 
 
 def open_progress(wanted: bool | None, chains: int, total: int, noun: str = "chain") -> Progress:
+    """A bar for each chain, as `open_bars` opens them."""
+    return open_bars(wanted, [f"{noun} {chain + 1}" for chain in range(chains)], total)
+
+
+def open_bars(wanted: bool | None, names: Sequence[str], total: int | None) -> Progress:
     """Bars if asked for; by default in a notebook, and when the error stream is a terminal and rich is installed."""
     if wanted is not False and in_notebook():
-        return NotebookProgress(sys.modules["IPython"].display.display, chains, total, noun)
+        return NotebookProgress(sys.modules["IPython"].display.display, names, total)
     if wanted is False or (wanted is None and (sys.stderr is None or not sys.stderr.isatty())):
         return Progress()
     try:
-        return RichProgress(need_extra("rich.progress", "progress"), chains, total, noun)
+        return RichProgress(need_extra("rich.progress", "progress"), names, total)
     except MissingExtraError:
         if wanted:
             raise

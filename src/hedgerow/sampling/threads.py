@@ -14,27 +14,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hedgerow import _core
-from hedgerow.sampling.blocks import Begin, News, Pace, run_blocks
-from hedgerow.sampling.interrupts import Stop
-from hedgerow.sampling.plan import Plan
+from hedgerow.sampling.blocks import News, Round, run_blocks
 
 __all__ = ["run_in_threads"]
 
 
-def run_in_threads(
-    bound: _core.Likelihood,
-    plan: Plan,
-    begins: Sequence[Begin],
-    pace: Pace,
-    store: Callable[[News], None],
-    tell: Callable[[News], None],
-    stop: Stop,
-) -> None:
-    """Run every chain from where it begins until it is done or `stop` is asked for; everything drawn is stored.
+def run_in_threads(bound: _core.Likelihood, given: Round) -> None:
+    """Run every chain; everything drawn is stored.
 
-    `store` keeps a block, `tell` shows it and asks callbacks; both are called in this thread. An error of either, or of a
-    worker, stops all chains and comes out after what they had is stored.
+    Draws are stored and told of in this thread. An error of either, or of a worker, stops all chains and comes out after
+    what they had is stored.
     """
+    plan, pace, stop = given.plan, given.pace, given.stop
     threads = 1 if bound.serial else min(plan.chains, os.cpu_count() or 1)
     news: queue.Queue[News] = queue.Queue(maxsize=4 * threads)
 
@@ -50,7 +41,7 @@ def run_in_threads(
         return False
 
     def work(index: int) -> None:
-        begin = begins[index]
+        begin = given.begins[index]
         if stop.asked or begin.done >= plan.total:
             return
         chain = plan.open(index, bound, begin.state)
@@ -72,12 +63,12 @@ def run_in_threads(
         futures = [pool.submit(work, index) for index in range(plan.chains)]
         try:
             try:
-                _collect(futures, news, store, tell)
+                _collect(futures, news, given.store, given.tell)
             except BaseException:
                 stop.asked = True
                 for future in futures:
                     future.cancel()
-                _collect(futures, news, store, None)
+                _collect(futures, news, given.store, None)
                 raise
             for future in futures:
                 future.result()

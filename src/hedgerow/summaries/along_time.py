@@ -180,12 +180,7 @@ def trajectories(
     Parameters
     ----------
     X : (n, columns)
-    labels : (..., n)
-        Draws.
-    partition : (n,)
-    codes : (n,) of int
-        Position in `times` of every row.
-    times : (T,)
+    labels, partition, codes, times : as for `popularity`
     names : list of str
         Of the columns.
 

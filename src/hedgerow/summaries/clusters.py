@@ -58,9 +58,7 @@ def uncertainty(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Uncertainty:
 
     Parameters
     ----------
-    labels : (..., n)
-        Draws.
-    partition : (n,)
+    labels, partition : as for `cluster_affinity`
 
     Returns
     -------

@@ -14,6 +14,7 @@ Cases that other software answers with NaN or a warning are defined here:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
 __all__ = ["ess_bulk", "ess_mean", "ess_tail", "hdi", "mcse_mean", "rhat"]
@@ -30,101 +32,69 @@ Array = npt.NDArray[np.float64]
 _MIN_DRAWS = 4
 
 
-def rhat(trace: npt.ArrayLike) -> float:
+def _of_chains(statistic: Callable[[Array], float]) -> Callable[[npt.ArrayLike], float]:
+    """The statistic of a trace that is checked; NaN where there is nothing to say."""
+
+    def of(trace: npt.ArrayLike) -> float:
+        x = _trace(trace, statistic.__name__)
+        return statistic(x) if _usable(x) else math.nan
+
+    for name in ("__name__", "__qualname__", "__doc__"):
+        setattr(of, name, getattr(statistic, name))
+    return explained("trace : (chain, draw)", "float")(of)
+
+
+@_of_chains
+def rhat(x: Array) -> float:
     """Rank-normalised split R-hat: the larger of the bulk and the folded value (Vehtari et al., section 4).
-
-    Parameters
-    ----------
-    trace : (chain, draw)
-
-    Returns
-    -------
-    float
 
     >>> draws = np.random.default_rng(0).normal(size=(4, 200))
     >>> rhat(draws) < 1.05, rhat(draws + 3 * np.arange(4)[:, None]) > 1.5
     (True, True)
     """
-    x = _trace(trace, "rhat")
-    if not _usable(x):
-        return math.nan
     halves = _split(x)
     folded = np.abs(halves - np.median(halves))
     return max(_plain_rhat(_normal_scores(halves)), _plain_rhat(_normal_scores(folded)))
 
 
-def ess_bulk(trace: npt.ArrayLike) -> float:
+@_of_chains
+def ess_bulk(x: Array) -> float:
     """Effective sample size of the bulk: that of the rank-normalised split chains.
-
-    Parameters
-    ----------
-    trace : (chain, draw)
-
-    Returns
-    -------
-    float
 
     >>> 400 < ess_bulk(np.random.default_rng(0).normal(size=(4, 200))) < 1600
     True
     """
-    x = _trace(trace, "ess_bulk")
-    return _ess(_normal_scores(_split(x))) if _usable(x) else math.nan
+    return _ess(_normal_scores(_split(x)))
 
 
-def ess_tail(trace: npt.ArrayLike) -> float:
+@_of_chains
+def ess_tail(x: Array) -> float:
     """The smaller of the effective sample sizes of the 5% and the 95% quantile.
-
-    Parameters
-    ----------
-    trace : (chain, draw)
-
-    Returns
-    -------
-    float
 
     >>> 400 < ess_tail(np.random.default_rng(0).normal(size=(4, 200))) < 1600
     True
     """
-    x = _trace(trace, "ess_tail")
-    if not _usable(x):
-        return math.nan
     return min(_ess(_split((x <= _quantile(x, p)).astype(np.float64))) for p in (0.05, 0.95))
 
 
-def ess_mean(trace: npt.ArrayLike) -> float:
+@_of_chains
+def ess_mean(x: Array) -> float:
     """Effective sample size of the mean: that of the split chains as they are.
-
-    Parameters
-    ----------
-    trace : (chain, draw)
-
-    Returns
-    -------
-    float
 
     >>> 400 < ess_mean(np.random.default_rng(0).normal(size=(4, 200))) < 1600
     True
     """
-    x = _trace(trace, "ess_mean")
-    return _ess(_split(x)) if _usable(x) else math.nan
+    return _ess(_split(x))
 
 
-def mcse_mean(trace: npt.ArrayLike) -> float:
+@_of_chains
+def mcse_mean(x: Array) -> float:
     """Monte-Carlo standard error of the mean: sd / sqrt(ESS of the mean).
-
-    Parameters
-    ----------
-    trace : (chain, draw)
-
-    Returns
-    -------
-    float
 
     >>> 0.02 < mcse_mean(np.random.default_rng(0).normal(size=(4, 200))) < 0.06
     True
     """
-    x = _trace(trace, "mcse_mean")
-    return float(np.std(x, ddof=1)) / math.sqrt(ess_mean(x)) if _usable(x) else math.nan
+    return float(np.std(x, ddof=1)) / math.sqrt(ess_mean(x))
 
 
 def hdi(trace: npt.ArrayLike, prob: float = 0.94) -> tuple[float, float]:

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.docstrings import explained
 from hedgerow.errors import require
 from hedgerow.summaries.partitions import Labels, canonical
 
@@ -74,17 +75,12 @@ DEFAULT_LOSS: Loss = "vi"
 assert set(LOSSES) == set(get_args(Loss))
 
 
+_of_pairs = explained("a, b : (..., n)\n    Partitions.", "float or array")
+
+
+@_of_pairs
 def vi(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """Variation of information in nats; shapes as in `distance`.
-
-    Parameters
-    ----------
-    a, b : (..., n)
-        Partitions.
-
-    Returns
-    -------
-    float or array
 
     >>> round(float(vi([0, 0, 1, 1], [0, 0, 0, 0])), 4)
     0.6931
@@ -92,17 +88,9 @@ def vi(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     return distance(a, b, "vi")
 
 
+@_of_pairs
 def binder(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """Binder distance with equal costs: the share of ordered pairs (i, j) on which the two disagree.
-
-    Parameters
-    ----------
-    a, b : (..., n)
-        Partitions.
-
-    Returns
-    -------
-    float or array
 
     >>> float(binder([0, 0, 1, 1], [0, 0, 0, 0]))
     0.5
@@ -110,35 +98,20 @@ def binder(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     return distance(a, b, "binder")
 
 
+@_of_pairs
 def omari(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """One minus the adjusted Rand index; shapes as in `distance`.
 
-    Parameters
-    ----------
-    a, b : (..., n)
-        Partitions.
-
-    Returns
-    -------
-    float or array
-
-    >>> float(omari([0, 0, 1, 1], [0, 0, 0, 0]))
-    1.0
+    >>> a, b = [0, 0, 1, 1], [0, 1, 1, 1]
+    >>> bool(omari(a, b) == 1 - ari(a, b)), float(omari(a, [0, 0, 0, 0]))
+    (True, 1.0)
     """
     return distance(a, b, "omari")
 
 
+@_of_pairs
 def ari(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """Adjusted Rand index (Hubert and Arabie 1985); two equal partitions score 1, also the trivial ones.
-
-    Parameters
-    ----------
-    a, b : (..., n)
-        Partitions.
-
-    Returns
-    -------
-    float or array
 
     >>> float(ari([0, 0, 1, 1], [1, 1, 0, 0]))
     1.0

@@ -45,7 +45,6 @@ def geweke(
 
     Parameters
     ----------
-    kernel : Kernel or PythonKernel
     model : Mixture
         Resolved, and its likelihood must be able to `simulate`.
     n : int
@@ -54,9 +53,7 @@ def geweke(
         Independent walks, and steps of each.
     prior_draws : int
         Draws for the prior's side of the comparison.
-    seed : int
-    level : float
-        Probability of a false alarm of the whole report.
+    kernel, seed, level : as for `check_kernel`
 
     Returns
     -------

@@ -52,9 +52,7 @@ def check_likelihood(
     X : array-like
     draws : int
         Simulated groups of rows; half as many parameters are drawn.
-    seed : int
-    level : float
-        Probability of a false alarm of the whole report.
+    seed, level : as for `check_kernel`
     simulates, samples : bool
         Whether it offers `simulate`, and `sample_posterior` with `log_density`; a `Custom` one may not.
     power : float

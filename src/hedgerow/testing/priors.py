@@ -32,9 +32,7 @@ def check_prior(prior: Prior, *, n: int = 6, draws: int = 3000, seed: int = 0, l
         Partitions of up to n points are enumerated.
     draws : int
         Draws of `sample_joint` compared with the enumeration.
-    seed : int
-    level : float
-        Probability of a false alarm of the whole report.
+    seed, level : as for `check_kernel`
 
     Returns
     -------

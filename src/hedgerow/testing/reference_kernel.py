@@ -229,10 +229,7 @@ class ReferenceGibbs:
         law : (a, b)
             Of the Gamma or Beta law.
         measure : (α, σ, τ)
-        sizes : sequence of int
-            Rows of each cluster.
-        u : float
-        rng : numpy.random.Generator
+        sizes, u, rng : as for `move_values`
 
         Returns
         -------

@@ -14,7 +14,8 @@ before the first, from a start that knows nothing of the truth.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,14 @@ Ints = NDArray[np.int64]
 _BINS = 16
 
 
-class SbcReport(NamedTuple):
+@dataclass(frozen=True)
+class SbcReport(Report):
     """The verdict, and the ranks it rests on: for every quantity one of 0 to `draws` a replicate.
 
     Attributes
     ----------
-    report : Report
+    name, findings, notes :
+        As of every `Report`.
     ranks : dict
         By quantity, (replicates,) each.
     draws : int
@@ -48,29 +51,8 @@ class SbcReport(NamedTuple):
     5
     """
 
-    report: Report
-    ranks: dict[str, Ints]
-    draws: int
-
-    @property
-    def passed(self) -> bool:
-        """Whether all ranks look uniform."""
-        return self.report.passed
-
-    @property
-    def text(self) -> str:
-        """The report in words."""
-        return self.report.text
-
-    def raise_if_failed(self) -> SbcReport:
-        """Raise `CheckFailedError` with the text unless all passed; returns the report.
-
-        Returns
-        -------
-        SbcReport
-        """
-        self.report.raise_if_failed()
-        return self
+    ranks: dict[str, Ints] = field(default_factory=dict)
+    draws: int = 0
 
 
 def sbc(
@@ -89,7 +71,6 @@ def sbc(
 
     Parameters
     ----------
-    kernel : Kernel or PythonKernel
     model : Mixture
         Resolved, its likelihood able to `simulate`, its prior any but a `MixedNRM`.
     n : int
@@ -98,9 +79,7 @@ def sbc(
         Independent data sets, each with its own chain.
     draws, thin, warmup : int
         Draws kept of each chain, steps from one to the next, and steps before the first.
-    seed : int
-    level : float
-        Probability of a false alarm of the whole report.
+    kernel, seed, level : as for `check_kernel`
 
     Returns
     -------
@@ -125,7 +104,7 @@ def sbc(
         _judge(findings, name, found, draws)
     title = f"sbc({kernel!r}, {type(model.prior).__name__}, {type(model.likelihood).__name__}, n={n})"
     report = findings.report(title, replicates=float(replicates), draws=float(draws))
-    return SbcReport(report, ranks, draws)
+    return SbcReport(report.name, report.findings, report.notes, ranks, draws)
 
 
 def _ranks(

@@ -39,9 +39,7 @@ def check_weighted(
         At most 8 rows or so.
     runs : int
         Independent ones.
-    seed : int
-    level : float
-        Probability of a false alarm of the whole report.
+    seed, level : as for `check_kernel`
 
     Returns
     -------

@@ -126,8 +126,10 @@ def ibhc(
     Forest
 
     >>> import hedgerow as hr
-    >>> ibhc(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]], seed=0).labels
-    array([0, 0, 1], dtype=int32)
+    >>> forest = ibhc(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]], seed=0)
+    >>> forest.validate()
+    >>> forest.n_clusters, forest.labels.tolist()
+    (2, [0, 0, 1])
     """
     owner = "ibhc"
     require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.data.container import FormatError, from_file, read_container, write_container
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import dendrogram as draw_dendrogram
+from hedgerow.plots.canvas import drawn
 from hedgerow.priors.state import Values, with_log_u
 from hedgerow.report import write_report
 from hedgerow.summaries import Popularity, popularity
@@ -235,6 +236,7 @@ class Forest:
         """
         return exchange.to_networkx(self)
 
+    @drawn
     def plot(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
         """Draw the trees, branches coloured by their probability of being one cluster; returns the axes.
 
@@ -244,11 +246,6 @@ class Forest:
             Of the rows.
         max_leaves : int
             Leaves and closed branches drawn at most.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
         """
         return draw_dendrogram(self.left, self.right, self.roots, self.size, self.log_d, names=names, max_leaves=max_leaves, ax=ax)
 
@@ -291,17 +288,9 @@ class Forest:
         write_container(path, _KIND, 1, {"log_front": self.log_front, "values": values}, arrays)
 
     @classmethod
+    @from_file("Forest")
     def load(cls, path: str | os.PathLike[str]) -> Forest:
-        """A forest from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        Forest
-        """
+        """A forest from a file that `save` wrote."""
         stored = read_container(path, _KIND, (1,))
         try:
             arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}

@@ -14,7 +14,7 @@ from hedgerow import plots
 from hedgerow.data.tables import read_matrix
 from hedgerow.data.views import as_counts
 from hedgerow.errors import require
-from hedgerow.report import ColumnsPart, CountsPart, PointsPart, ReportPayload, TreePart
+from hedgerow.report.payload import ColumnsPart, CountsPart, PointsPart, ReportPayload, TreePart
 from hedgerow.summaries.partitions import by_size
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.data.container import from_file
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import Values
@@ -70,6 +71,16 @@ def _alone(method: Callable[Concatenate[TreeStream, P], R]) -> Callable[Concaten
             return method(self, *args, **kwargs)
 
     return guarded
+
+
+def _count(name: str, told: str) -> Any:
+    """A property: a number that the core keeps, 0 before there is one."""
+
+    @_alone
+    def read(stream: TreeStream) -> int:
+        return 0 if stream._core is None else int(getattr(stream._core, name))
+
+    return property(read, doc=told)
 
 
 class TreeStream:
@@ -190,29 +201,10 @@ class TreeStream:
         """Whether `labels` can be asked for."""
         return self._options[2]
 
-    @property
-    @_alone
-    def n_seen(self) -> int:
-        """Rows so far."""
-        return 0 if self._core is None else self._core.n_seen
-
-    @property
-    @_alone
-    def n_clusters(self) -> int:
-        """Clusters now."""
-        return 0 if self._core is None else self._core.n_clusters
-
-    @property
-    @_alone
-    def n_nodes(self) -> int:
-        """Inner nodes and summary leaves held."""
-        return 0 if self._core is None else self._core.n_nodes
-
-    @property
-    @_alone
-    def evaluations(self) -> int:
-        """Marginal likelihoods evaluated so far."""
-        return 0 if self._core is None else self._core.evaluations
+    n_seen: int = _count("n_seen", "Rows so far.")
+    n_clusters: int = _count("n_clusters", "Clusters now.")
+    n_nodes: int = _count("n_nodes", "Inner nodes and summary leaves held.")
+    evaluations: int = _count("evaluations", "Marginal likelihoods evaluated so far.")
 
     @property
     @_alone
@@ -240,11 +232,7 @@ class TreeStream:
         """The lives of the clusters, in order."""
         return self.events_since(0)
 
-    @property
-    @_alone
-    def n_events(self) -> int:
-        """Events so far."""
-        return 0 if self._core is None else self._core.n_events
+    n_events: int = _count("n_events", "Events so far.")
 
     @_alone
     def events_since(self, first: int) -> list[Event]:
@@ -285,8 +273,7 @@ class TreeStream:
 
         Parameters
         ----------
-        X : table
-        times : (rows,), optional
+        X, times : as for `add`
 
         Returns
         -------
@@ -329,17 +316,9 @@ class TreeStream:
         files.save_stream(path, self.__getstate__(), extra=self.note)
 
     @classmethod
+    @from_file("TreeStream")
     def load(cls, path: str | os.PathLike[str]) -> TreeStream:
-        """A stream from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        TreeStream
-        """
+        """A stream from a file that `save` wrote."""
         stream = cls.__new__(cls)
         stream.note, _ = files.load_stream(path, stream.__setstate__)
         return stream

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
 
-from hedgerow.errors import MissingExtraError, need_extra
-
-__all__ = ["ChunkUpdate", "FrameProgress", "open_frame_progress"]
+__all__ = ["ChunkUpdate"]
 
 
 @dataclass(frozen=True)
@@ -35,54 +30,12 @@ class ChunkUpdate:
         """At the rate so far; None where the length is not known."""
         return None if self.expected is None else max(0, self.expected - self.frames) / self.rate
 
+    @property
+    def total(self) -> int | None:
+        """Frames in all; a container may promise fewer than it has."""
+        return None if self.expected is None else max(self.expected, self.frames)
 
-class FrameProgress:
-    """Shows nothing; the base of what shows something."""
-
-    def __enter__(self) -> Self:
-        """Start showing."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Stop showing."""
-
-    def show(self, update: ChunkUpdate) -> None:
-        """Show news."""
-
-
-class _Bar(FrameProgress):
-    def __init__(self, rich_progress: Any, expected: int | None) -> None:
-        self._bars = rich_progress.Progress(
-            rich_progress.TextColumn("frames"),
-            rich_progress.BarColumn(),
-            rich_progress.MofNCompleteColumn(),
-            rich_progress.TextColumn("{task.fields[news]}"),
-            rich_progress.TimeRemainingColumn(),
-            console=need_extra("rich.console", "progress").Console(stderr=True),
-        )
-        self._task = self._bars.add_task("frames", total=expected, news="")
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bars.stop()
-
-    def show(self, update: ChunkUpdate) -> None:
-        news = f"{update.n_segments:,} segments  {update.rate:.1f} frames/s"
-        # A container may promise fewer frames than it has.
-        total = None if update.expected is None else max(update.expected, update.frames)
-        self._bars.update(self._task, completed=update.frames, total=total, news=news)
-
-
-def open_frame_progress(wanted: bool | None, expected: int | None) -> FrameProgress:
-    """A bar if asked for; by default when the error stream is a terminal and rich is installed."""
-    if wanted is False or (wanted is None and not sys.stderr.isatty()):
-        return FrameProgress()
-    try:
-        return _Bar(need_extra("rich.progress", "progress"), expected)
-    except MissingExtraError:
-        if wanted:
-            raise
-        return FrameProgress()
+    @property
+    def news(self) -> str:
+        """In words."""
+        return f"{self.n_segments:,} segments  {self.rate:.1f} frames/s"

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.apps.video.frames import Frame, in_chunks, open_frames, shrink
 from hedgerow.apps.video.joining import JoinSettings
-from hedgerow.apps.video.progress import ChunkUpdate, open_frame_progress
+from hedgerow.apps.video.progress import ChunkUpdate
 from hedgerow.apps.video.result import Segmentation
 from hedgerow.apps.video.segmenter import Segmenter
 from hedgerow.apps.video.store import LabelStore
@@ -20,6 +20,7 @@ from hedgerow.errors import require
 from hedgerow.likelihoods import Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.priors import NGG, MixedNRM, Prior
+from hedgerow.sampling.progress import open_bars
 
 __all__ = ["default_prior", "segment"]
 
@@ -96,7 +97,7 @@ def segment(
     segmenter = Segmenter(model, int(seed))
     clock = _Clock()
     store: LabelStore | None = None
-    with open_frame_progress(progress, frames.count) as bar:
+    with open_bars(progress, ["frames"], frames.count) as bars:
         for pictures in clock.reading(in_chunks(_shrunk(frames, longest_side, sizes), int(chunk))):
             with clock.step("supervoxels"):
                 pieces = find_supervoxels(pictures, settings)
@@ -107,7 +108,7 @@ def segment(
                 store = LabelStore(*labels.shape[1:])
             store.append(labels)
             update = ChunkUpdate(store.n_frames, frames.count, segmenter.n_segments, clock.elapsed)
-            bar.show(update)
+            bars.move(0, update.frames, update.total, update.news)
             for listener in listeners:
                 listener(update)
     assert store is not None, "a source without frames is refused when it is read"
