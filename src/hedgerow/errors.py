@@ -9,9 +9,10 @@ hedgerow.errors.ParameterError: NGG(sigma=1.2): sigma must lie in [0, 1). Got 1.
 from __future__ import annotations
 
 import importlib
+import warnings
 from types import ModuleType
 
-__all__ = ["MissingExtraError", "ParameterError", "in_bytes", "need_extra", "require"]
+__all__ = ["MissingExtraError", "ParameterError", "in_bytes", "moved", "need_extra", "require"]
 
 
 class ParameterError(ValueError):
@@ -109,3 +110,26 @@ def _show(value: object) -> str:
         return f"<{type(value).__name__} of shape {tuple(shape)}, dtype {getattr(value, 'dtype', '?')}>"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def moved(module: str, name: str, place: str) -> object:
+    """What a module's `__getattr__` answers for a name that stands in `place` now: the thing, with a warning for one version.
+
+    Parameters
+    ----------
+    module, name, place : str
+        Who was asked for what, and the module that has it.
+
+    Returns
+    -------
+    object
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     found = moved("hedgerow.old", "require", "hedgerow.errors")
+    >>> str(caught[0].message)
+    'hedgerow.old.require is now hedgerow.errors.require.'
+    """
+    warnings.warn(f"{module}.{name} is now {place}.{name}.", FutureWarning, stacklevel=3)
+    return getattr(importlib.import_module(place), name)

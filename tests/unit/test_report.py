@@ -384,3 +384,15 @@ def test_the_headline_of_levels_is_one_to_repeat() -> None:
     assert said[-1].text.startswith("The chains of the level with 2 clusters do not agree yet (R-hat 1.50)")
     assert levels_headline(strong[:1], 0)[0].startswith("One group of 8 points")
     assert "the best reaches 30% with 8 clusters" in levels_headline(strong[2:], 0)[1][0].text
+
+
+def test_names_that_moved_are_answered_with_a_warning() -> None:
+    import hedgerow.posterior
+    import hedgerow.report
+
+    with pytest.warns(FutureWarning, match=r"hedgerow\.report\.TreePart is now hedgerow\.report\.payload\.TreePart"):
+        assert hedgerow.report.TreePart.__name__ == "TreePart"
+    with pytest.warns(FutureWarning, match="Posterior.load"):
+        assert hedgerow.posterior.load == hedgerow.posterior.Posterior.load
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = hedgerow.report.nothing_like_it

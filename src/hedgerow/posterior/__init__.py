@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 from hedgerow.posterior.posterior import Posterior
 from hedgerow.posterior.prediction import predictive
 from hedgerow.posterior.summarised import MapDraw
 
 __all__ = ["MapDraw", "Posterior", "predictive"]
+
+
+def __getattr__(name: str) -> object:
+    """`load`, which was here in 0.1."""
+    if name == "load":
+        warnings.warn("hedgerow.posterior.load is now hedgerow.load, or Posterior.load.", FutureWarning, stacklevel=2)
+        return Posterior.load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
