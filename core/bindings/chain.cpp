@@ -18,6 +18,7 @@
 #include "hedgerow/kernels/published.hpp"
 #include "hedgerow/kernels/slice.hpp"
 #include "hedgerow/kernels/split_merge.hpp"
+#include "hedgerow/kernels/tempered.hpp"
 #include "hedgerow/kernels/tree_guided.hpp"
 #include "hedgerow/predictive.hpp"
 #include "hedgerow/smc.hpp"
@@ -253,6 +254,24 @@ void bind_chain(nb::module_& m) {
       nb::arg("parts"), nb::arg("weights"));
 
   m.def(
+      "tempered",
+      [](const KernelFactory& kernel, std::vector<std::shared_ptr<Likelihood>> rungs, const Prior& prior,
+         std::optional<In<std::int32_t, 1>> groups) {
+        if (rungs.empty()) throw std::invalid_argument("at least one rung is needed");
+        const int n = rungs[0]->rows();
+        for (const auto& rung : rungs)
+          if (rung->rows() != n) throw std::invalid_argument("all rungs must have the same rows");
+        const std::vector<int> group_list = groups_of(groups, n, prior.groups);
+        return KernelFactory{"Tempered", [=]() -> std::unique_ptr<Kernel> {
+                               std::vector<std::unique_ptr<Tempered::Rung>> made;
+                               for (const auto& rung : rungs)
+                                 made.push_back(std::make_unique<Tempered::Rung>(rung, prior, group_list, kernel.make()));
+                               return std::make_unique<Tempered>(kernel.make(), std::move(made));
+                             }};
+      },
+      nb::arg("kernel"), nb::arg("rungs"), nb::arg("prior"), nb::arg("groups") = nb::none());
+
+  m.def(
       "tree_guided_published",
       [](int global_moves, int depth) {
         return KernelFactory{"TreeGuidedPublished", [=] { return std::make_unique<Published>(global_moves, depth); }};
@@ -344,9 +363,10 @@ void bind_chain(nb::module_& m) {
       .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)
       .def_prop_rw(
-          "update_u", [](PyChain& c) { return c.chain().update_u; }, [](PyChain& c, bool v) { c.chain().update_u = v; })
+          "update_u", [](PyChain& c) { return c.chain().state.update_u; }, [](PyChain& c, bool v) { c.chain().state.update_u = v; })
       .def_prop_rw(
-          "update_hyper", [](PyChain& c) { return c.chain().update_hyper; }, [](PyChain& c, bool v) { c.chain().update_hyper = v; });
+          "update_hyper", [](PyChain& c) { return c.chain().state.update_hyper; },
+          [](PyChain& c, bool v) { c.chain().state.update_hyper = v; });
 
   m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"),
         nb::arg("measure"), nb::arg("groups") = nb::none(), nb::arg("new_groups") = nb::none(), nb::arg("seed") = 0,

@@ -2,7 +2,6 @@
 #include "hedgerow/kernels/annealed.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -16,17 +15,6 @@ constexpr double kCooled = 0.42;
 constexpr double kCold = 0.1, kColdest = 0.01, kCooling = 0.8;  // from, to, and the share of a stage it takes
 constexpr double kStirred = 0.4;                                // of the rows move in the first heated sweep
 constexpr int kDraws = 20;                                      // of hyper-parameters, to suit another partition
-
-// Labels are 0..K-1, each used.
-void check_labels(const std::vector<int>& labels) {
-  std::vector<char> used(labels.size(), 0);
-  for (int c : labels) {
-    if (c < 0 || c >= static_cast<int>(labels.size())) throw std::invalid_argument("a kernel's memory has labels out of range");
-    used[c] = 1;
-  }
-  if (!std::is_sorted(used.begin(), used.end(), std::greater<>()))
-    throw std::invalid_argument("a kernel's memory has labels that skip a number");
-}
 }  // namespace
 
 void Annealed::step(State& state) {
@@ -151,8 +139,7 @@ void Annealed::load(State& state, CarriedReader& reader) {
   stage_ = static_cast<Stage>(stage);
   for (std::vector<int>* labels : {&start_, &kept_, &found_, &top_}) {
     const int there = in.whole();
-    *labels = in.wholes(there == 1 ? static_cast<std::size_t>(state.partition.rows()) : 0);
-    check_labels(*labels);
+    *labels = in.labels(there == 1 ? state.partition.rows() : 0);
   }
   const bool kept = stage_ > climbing && stage_ < over, found = stage_ == top_of_heated || stage_ == top_of_best;
   const bool top = stage_ > top_of_start && stage_ < top_of_best;

@@ -1,4 +1,6 @@
 // A chain: one iteration moves the partition, then u, then the hyper-parameters.
+#include <algorithm>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -35,6 +37,18 @@ std::vector<double> CarriedReader::reals(std::size_t count) {
   return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
+std::vector<int> CarriedReader::labels(int rows) {
+  std::vector<int> found = wholes(static_cast<std::size_t>(rows));
+  std::vector<char> used(found.size(), 0);
+  for (int c : found) {
+    if (c < 0 || c >= rows) throw std::invalid_argument("a kernel's memory has labels out of range");
+    used[c] = 1;
+  }
+  if (!std::is_sorted(used.begin(), used.end(), std::greater<>()))
+    throw std::invalid_argument("a kernel's memory has labels that skip a number");
+  return found;
+}
+
 int CarriedReader::set_aside_wholes(std::size_t count) {
   const std::vector<int> numbers = wholes(count);
   aside_.whole.insert(aside_.whole.end(), numbers.begin(), numbers.end());
@@ -52,6 +66,11 @@ State::State(const Likelihood& likelihood, const Prior& prior, std::vector<int> 
       rng(rng_) {}
 
 double State::log_joint() { return measure.log_partition(partition.sizes(), partition.log_q()) + partition.log_likelihood(); }
+
+void State::update_measure() {
+  if (update_u) measure.update_u(rng, partition.sizes(), partition.log_q());
+  if (update_hyper) measure.update_hyper(rng, partition.sizes(), partition.log_q(), update_u);
+}
 
 void take_higher(State& state, const std::vector<int>& labels) {
   const std::vector<int> own = state.partition.labels();
@@ -81,8 +100,7 @@ void Chain::begin() {
 void Chain::iterate() {
   begin();
   kernel_->step(state);
-  if (update_u) state.measure.update_u(state.rng, state.partition.sizes(), state.partition.log_q());
-  if (update_hyper) state.measure.update_hyper(state.rng, state.partition.sizes(), state.partition.log_q(), update_u);
+  state.update_measure();
 }
 
 void Chain::warm_up(double progress) {

@@ -17,7 +17,7 @@ import pytest
 from scipy.special import logsumexp
 
 from hedgerow import priors
-from hedgerow.kernels import KERNELS, Gibbs, Kernel, Slice, SplitMerge, TreeGuided, cycle, mix
+from hedgerow.kernels import KERNELS, Gibbs, Kernel, Slice, SplitMerge, Tempered, TreeGuided, cycle, mix
 from hedgerow.likelihoods import Bernoulli, GaussianDiagonal, GaussianWishart, Likelihood, Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, Beta, Gamma, PitmanYor, Prior
@@ -40,7 +40,10 @@ LIKELIHOODS: dict[str, tuple[Likelihood, Any]] = {
 }
 PLANE, GAPS = LIKELIHOODS["GaussianWishart"][1], LIKELIHOODS["GaussianDiagonal"][1]
 EXAMINEES: dict[str, Kernel | PythonKernel] = {
-    kind.__name__ if i == 0 else repr(kernel): kernel for kind in KERNELS if kind.exact for i, kernel in enumerate(kind.examples())
+    kind.__name__ if i == 0 else repr(kernel): kernel
+    for kind in (*KERNELS, Tempered)
+    if kind.exact
+    for i, kernel in enumerate(kind.examples())
 }
 EXAMINEES["mix(TreeGuided, Gibbs)"] = mix(TreeGuided(), Gibbs(), weights=(0.1, 0.9))
 EXAMINEES["cycle(SplitMerge, TreeGuided)"] = cycle(SplitMerge(), TreeGuided())

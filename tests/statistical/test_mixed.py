@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 
 import hedgerow as hr
 from hedgerow import _core
+from hedgerow.kernels import Tempered
 from hedgerow.reference import mixed
 from hedgerow.sampling import Chain
 from hedgerow.testing import enumerate_partitions
@@ -28,6 +29,7 @@ TWO = (np.array([1, 1, 2, 2, 2]), np.array([[1.0, 0.3], [0.2, 1.0]]))
 THREE = (np.array([1, 3, 2, 2, 3]), np.array([[1.0, 0.3], [0.2, 1.0], [0.5, 0.0]]))
 CATERPILLAR = np.array([[3, 0, 1, 2], [5, 4, 2, 3], [6, 2, 3, 4], [7, 1, 4, 5]], float)
 KERNELS = {
+    "Tempered": Tempered([0.4], hr.Gibbs()),
     "Gibbs": hr.Gibbs(),
     "Gibbs, explicit bases": hr.Gibbs(collapse=False),
     "SplitMerge": hr.SplitMerge(scans=2, subset=2),

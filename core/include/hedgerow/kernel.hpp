@@ -20,10 +20,12 @@ struct State {
   State(const Likelihood& likelihood, const Prior& prior, std::vector<int> groups, Rng rng);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  double log_joint();  // of the data, the partition and u; the laws of hyper-parameters left out
+  double log_joint();     // of the data, the partition and u; the laws of hyper-parameters left out
+  void update_measure();  // u, then the hyper-parameters
   Measure measure;
   Partition partition;
   Rng rng;
+  bool update_u = true, update_hyper = true;  // whether they move
 };
 
 // Takes whichever of the two partitions, this one or the state's, has the higher joint density.
@@ -45,6 +47,7 @@ class CarriedReader {
   int whole() { return wholes(1)[0]; }
   std::vector<int> wholes(std::size_t count);
   std::vector<double> reals(std::size_t count);
+  std::vector<int> labels(int rows);  // 0..K-1, each used
   // Files of 0.1.0 have some numbers in another place: they are set aside, and read by whom they belong to.
   bool first_layout() const { return first_layout_; }
   int set_aside_wholes(std::size_t count);  // the last of them
@@ -116,7 +119,6 @@ class Chain {
   double log_joint() { return state.log_joint(); }
 
   State state;
-  bool update_u = true, update_hyper = true;
   Kernel& kernel() { return *kernel_; }
   const Likelihood& likelihood() const { return *likelihood_; }
 

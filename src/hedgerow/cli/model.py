@@ -13,7 +13,7 @@ from hedgerow import kernels, likelihoods, priors
 from hedgerow.cli.output import say
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError
-from hedgerow.kernels import Kernel, cycle, mix
+from hedgerow.kernels import Kernel, Tempered, cycle, mix
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
@@ -23,7 +23,7 @@ __all__ = ["add_model_arguments", "choose_model", "read_kernel", "read_likelihoo
 
 PRIORS, LAWS = ({cls.__name__: cls for cls in classes} for classes in (priors.PRIORS, priors.LAWS))
 LIKELIHOODS = {cls.__name__: cls for cls in likelihoods.LIKELIHOODS if cls.from_values} | {"Preparation": likelihoods.Preparation}
-KERNELS: Mapping[str, Any] = {cls.__name__: cls for cls in kernels.KERNELS} | {f.__name__: f for f in (cycle, mix)}
+KERNELS: Mapping[str, Any] = {cls.__name__: cls for cls in kernels.KERNELS} | {f.__name__: f for f in (cycle, mix, Tempered)}
 
 MOST_TOLD = 4  # columns
 

@@ -7,12 +7,13 @@ from hedgerow.kernels.published import TreeGuidedPublished
 from hedgerow.kernels.slice import Slice
 from hedgerow.kernels.smc import SmcResult, WeightedDraws, smc
 from hedgerow.kernels.split_merge import SplitMerge
+from hedgerow.kernels.tempered import Tempered
 from hedgerow.kernels.tree_guided import TreeGuided
 
 KERNELS: tuple[type[Kernel], ...] = (Gibbs, SplitMerge, Slice, TreeGuided, TreeGuidedPublished)
 """Every kernel there is: the command line's words, files of runs, the exam and the property tests are derived from this."""
-COMBINATIONS: tuple[type[Kernel], ...] = (Cycle, Mix)
-"""Kernels made of kernels, which users make by `cycle` and `mix`."""
+COMBINATIONS: tuple[type[Kernel], ...] = (Cycle, Mix, Tempered)
+"""Kernels made of kernels, which users make by `cycle`, `mix` and `sample(temper=...)`."""
 
 __all__ = [
     "COMBINATIONS",
@@ -25,6 +26,7 @@ __all__ = [
     "Slice",
     "SmcResult",
     "SplitMerge",
+    "Tempered",
     "TreeGuided",
     "TreeGuidedPublished",
     "WeightedDraws",

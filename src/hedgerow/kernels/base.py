@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,8 @@ class Site:
         The random numbers of the chain.
     groups : (n,) int32, optional
         Group of every row under a grouped prior.
+    at_power : callable, optional
+        The same rows bound at a share of the model's power, for kernels with copies of the chain there.
 
     >>> import hedgerow as hr
     >>> bound = hr.GaussianWishart().resolve([[0.0], [1.0]]).bind([[0.0], [1.0]])
@@ -47,6 +50,7 @@ class Site:
     seed: int
     sequence: int
     groups: npt.NDArray[np.int32] | None = None
+    at_power: Callable[[float], _core.Likelihood] | None = None
 
     @property
     def stream(self) -> int:
@@ -74,6 +78,20 @@ class Kernel(ABC):
     def adapts(self) -> bool:
         """Whether a warm-up, or the state in which a chain begins without one, decides how it moves; those that have parts ask them."""
         return False
+
+    def record(self, stats: Mapping[str, npt.NDArray[np.float64]]) -> dict[str, Any]:
+        """What the record of a run is to say of a kernel beside its name.
+
+        Parameters
+        ----------
+        stats : mapping
+            `sample_stats` of the run, (chains, draws) each.
+
+        Returns
+        -------
+        dict
+        """
+        return {}
 
     @classmethod
     def examples(cls) -> tuple[Kernel, ...]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ class Chain:
         first = np.zeros(n, np.int32) if labels is None else as_labels(labels, n, "Chain")
         grouping = model.prior.group(times, n, "Chain")
         groups = None if grouping is None else grouping.codes
-        site = Site(bound, model.prior.to_core(grouping), core_seed(seed), sequence, groups)
+        site = Site(bound, model.prior.to_core(grouping), core_seed(seed), sequence, groups, partial(_at_power, model, X))
         self._plain = grouping is None
         self._core = _core.Chain(bound, site.prior, kernel.to_core(site), first, groups, site.seed, sequence)
         self._core.update_u = update_u
@@ -245,6 +246,11 @@ def fresh(state: Mapping[str, Any]) -> dict[str, Any]:
     """The same state for a kernel that has yet to begin: what the one before it carried is left behind."""
     nothing = {"kernel_counters": np.empty(0, np.int32), "kernel_whole": np.empty(0, np.int32), "kernel_real": np.empty(0)}
     return {**state, **nothing, "warming": True}
+
+
+def _at_power(model: Mixture, X: Any, share: float) -> _core.Likelihood:
+    """The rows of X bound at a share of the model's power."""
+    return replace(model, power=model.power * share).bind(X)
 
 
 def core_seed(seed: int) -> int:

@@ -17,7 +17,7 @@ from hedgerow import _core
 from hedgerow.data.groups import read_levels
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import require
-from hedgerow.kernels import Kernel, TreeGuided
+from hedgerow.kernels import Kernel, Tempered, TreeGuided
 from hedgerow.mixture import Mixture
 from hedgerow.sampling.agreement import Agreement, Course
 from hedgerow.sampling.chain import Chain
@@ -99,6 +99,7 @@ def read_plan(
     thin: int,
     seed: int | None,
     until: Agreement | None = None,
+    temper: Any = None,
 ) -> Plan:
     """The plan behind the arguments of `sample`, or a refusal."""
     require(until is None or isinstance(until, Agreement), "sample", "until", until, "be an Agreement, or None")
@@ -113,6 +114,7 @@ def read_plan(
     require(isinstance(model, Mixture), "sample", "model", model, "be a Mixture")
     kernel = TreeGuided() if kernel is None else kernel
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
+    kernel = kernel if temper is None else Tempered(temper, kernel)
     model = model.resolve(X)  # before the check, which drops the names of columns and levels
     data = _own(model.likelihood.check(X))
     n = int(data.shape[0])

@@ -55,6 +55,7 @@ def sample(
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     backend: str = "threads",
     until: Agreement | None = None,
+    temper: Sequence[float] | float | None = None,
 ) -> Posterior:
     """Draw partitions from the posterior.
 
@@ -93,6 +94,12 @@ def sample(
         Sample until the chains agree instead of so many draws: `until=Agreement(rhat=1.05, ess=400)`. Warm-up and draws are then as
         long as they need to be; `posterior.run["until"]` says whether the chains agreed or which budget was spent.
 
+    temper : sequence of float, optional
+        Parallel tempering: falling powers below 1, such as `temper=[0.97, 0.94, 0.91]`. Beside each chain run copies of it whose
+        likelihood is raised to these powers, where modes are nearer to each other, and trade places with it
+        (`hedgerow.kernels.Tempered`). Draws stay exact; each copy costs as much as the chain. `posterior.run["temper"]` has the
+        share of trades made.
+
     Ctrl-C stops the chains and returns the draws so far; with `until` and no checkpoint, in the warm-up too: a draw from where each
     chain is.
 
@@ -108,7 +115,7 @@ def sample(
     """
     callbacks = _read_callbacks(callbacks, progress, "sample")
     plan = read_plan(
-        model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed, until=until
+        model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed, until=until, temper=temper
     )  # fmt: skip
     run_chains = _read_backend(backend, plan, "sample")
     recorder: Recorder
@@ -340,6 +347,7 @@ class _Run:
             "instruction_set": _core.instruction_set(),
             "sampled": sorted(plan.model.prior.laws()),
         }
+        record |= plan.kernel.record(stats)
         if plan.columns is not None:
             record["columns"] = list(plan.columns)
         if plan.until is not None and plan.course is not None:
