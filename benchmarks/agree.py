@@ -4,8 +4,9 @@ python -m benchmarks agree [TABLES...]      as many draws and as long a warm-up 
 python -m benchmarks.agree DRAWS [TABLES]   shorter, the warm-up half as long
 
 R-hat of the log joint and of the number of clusters over the runs, where the runs are (mean log joint, lowest and highest; clusters),
-the highest log joint seen, seconds of CPU a run. The last line is that of `hr.ladder`, whose draws are weighted: where four
-populations end, and the lowest and highest of their estimates of the log evidence.
+the highest log joint seen, seconds of CPU a run. `tempered` has three copies of each chain at lower powers. `until` is the default
+with as many draws as it needs to agree, up to 20,000 of which every tenth is kept, after warm-ups of up to 2,000. `ladder` is
+`hr.ladder`, whose draws are weighted: where four populations end, and the lowest and highest of their estimates of the log evidence.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from sklearn.datasets import load_digits
 
 import hedgerow as hr
 from benchmarks import everyday, sets
+from hedgerow.kernels import Tempered
 from hedgerow.summaries import rhat
 
 RUNS = 4
 PARTICLES = 8
+POWERS = (0.97, 0.94, 0.91)
+UNTIL, THIN, LONGEST = hr.Agreement(rhat=1.05, ess=100, max_draws=2000), 10, 2000
 COMPONENTS = 32
 Case = tuple[hr.Mixture, Any]
 
@@ -57,7 +61,13 @@ def tables() -> dict[str, Callable[[], Case]]:
 
 def samplers() -> dict[str, hr.Kernel]:
     both = hr.cycle(hr.TreeGuided(), hr.SplitMerge(subset=1))
-    return {"Gibbs": hr.Gibbs(), "SplitMerge": hr.SplitMerge(), "TreeGuided": hr.TreeGuided(), "both": both}
+    return {
+        "Gibbs": hr.Gibbs(),
+        "SplitMerge": hr.SplitMerge(),
+        "TreeGuided": hr.TreeGuided(),
+        "both": both,
+        "tempered": Tempered(POWERS),
+    }
 
 
 def compare(model: hr.Mixture, X: Any, kernel: hr.Kernel, draws: int, warmup: int) -> str:
@@ -75,6 +85,20 @@ def compare(model: hr.Mixture, X: Any, kernel: hr.Kernel, draws: int, warmup: in
     return (
         f"{rhat(height):7.3f}{rhat(clusters):8.3f}{means.mean():13,.1f}{means.min():12,.1f}{means.max():12,.1f}"
         f"{clusters.mean():8.1f}{height.max():12,.1f}{seconds:9.2f}"
+    )
+
+
+def agree_at_last(model: hr.Mixture, X: Any) -> str:
+    """One line: four chains of one run, which share nothing, until they agree or the budget is spent."""
+    clock = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        post = hr.sample(model, X, until=UNTIL, thin=THIN, warmup=LONGEST, chains=RUNS, seed=0, progress=False)
+    seconds = (time.process_time() - clock) / RUNS
+    means = post.log_joint.mean(axis=1)
+    return (
+        f"{rhat(post.log_joint):7.3f}{rhat(post.n_clusters):8.3f}{means.mean():13,.1f}{means.min():12,.1f}{means.max():12,.1f}"
+        f"{post.n_clusters.mean():8.1f}{post.log_joint.max():12,.1f}{seconds:9.2f}   {THIN * post.run['draws']:,} draws"
     )
 
 
@@ -108,6 +132,7 @@ def main(names: Sequence[str] = (), draws: int = 1000) -> None:
         print(f"{name} {X.shape[0]:,} x {X.shape[1]}")
         for label, kernel in samplers().items():
             print(f"  {label:<12}{compare(model, X, kernel, draws, draws // 2)}", flush=True)
+        print(f"  {'until':<12}{agree_at_last(model, X)}", flush=True)
         print(f"  {'ladder':<12}{climb(model, X)}", flush=True)
 
 
