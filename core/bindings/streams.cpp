@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 
@@ -26,9 +27,29 @@ std::vector<int> checked_groups(const Groups& groups, int rows, int count) {
   return out;
 }
 
-StreamOptions options_of(int max_nodes, bool revise, bool remember, int repeats) {
+using When = std::optional<In<double, 1>>;
+
+std::vector<double> checked_when(const When& when, int rows, const StreamOptions& options) {
+  if (!options.clock) return {};
+  if (!when || static_cast<int>(when->shape(0)) != rows) throw std::invalid_argument("every row needs its time");
+  std::vector<double> out(when->data(), when->data() + when->shape(0));
+  for (double t : out)
+    if (!std::isfinite(t)) throw std::invalid_argument("times must be finite");
+  return out;
+}
+
+StreamOptions options_of(int max_nodes, bool revise, bool remember, int repeats, double half_life, bool clock) {
   if (repeats < 1) throw std::invalid_argument("repeats must be 1 or more");
-  return {max_nodes, revise, remember, repeats};
+  if (!(half_life >= 0.0) || !std::isfinite(half_life)) throw std::invalid_argument("the half-life must be a number from 0 up");
+  if (half_life > 0.0 && max_nodes > 0) throw std::invalid_argument("rows that are to be forgotten cannot be folded");
+  StreamOptions out;
+  out.max_nodes = max_nodes;
+  out.revise = revise;
+  out.remember = remember;
+  out.repeats = repeats;
+  out.half_life = half_life;
+  out.clock = clock && half_life > 0.0;
+  return out;
 }
 
 // One list of the state's parts, for both directions.
@@ -50,6 +71,10 @@ nb::dict state_dict(Stream& stream) {
   auto keep = [&](const char* name, const auto& v) { out[name] = to_array(v); };
   each_array(s, keep, keep, keep);
   if (!s.imputed.empty()) out["imputed"] = to_array(s.imputed);
+  if (!s.due.empty()) {
+    out["due"] = to_array(s.due);
+    out["now"] = to_array(std::vector<double>{s.now});
+  }
   out["measure"] = measure_dict(s.measure);
   out["rng"] = to_array(std::vector<std::uint64_t>(s.rng.begin(), s.rng.end()));
   out["counters"] = to_array(std::vector<std::int64_t>{s.seen, s.next_id, s.swept_at, s.cursor});
@@ -72,6 +97,12 @@ StreamState state_of(const nb::dict& d, const Prior& prior) {
       [&](const char* name, auto& v) { v = array_of<std::int64_t>(d, name); },
       [&](const char* name, auto& v) { v = array_of<double>(d, name); });
   if (d.contains("imputed")) s.imputed = array_of<double>(d, "imputed");
+  if (d.contains("due")) {
+    s.due = array_of<double>(d, "due");
+    const auto now = array_of<double>(d, "now");
+    if (now.size() != 1) throw std::invalid_argument("the state's parts have other shapes");
+    s.now = now[0];
+  }
   const auto rng = array_of<std::uint64_t>(d, "rng");
   const auto counters = array_of<std::int64_t>(d, "counters");
   if (rng.size() != 4 || counters.size() != 4) throw std::invalid_argument("the state's parts have other shapes");
@@ -84,10 +115,12 @@ StreamState state_of(const nb::dict& d, const Prior& prior) {
 }
 
 Stream* start(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Groups groups, int max_nodes, bool revise, bool remember,
-              int repeats, std::uint64_t seed) {
+              int repeats, double half_life, bool clock, std::uint64_t seed, When when) {
   const std::vector<int> g = checked_groups(groups, likelihood->rows(), prior.groups);
+  const StreamOptions options = options_of(max_nodes, revise, remember, repeats, half_life, clock);
+  const std::vector<double> times = checked_when(when, likelihood->rows(), options);
   nb::gil_scoped_release release;
-  return new Stream(std::move(likelihood), prior, g, options_of(max_nodes, revise, remember, repeats), seed);
+  return new Stream(std::move(likelihood), prior, g, times, options, seed);
 }
 
 }  // namespace
@@ -96,23 +129,27 @@ void bind_streams(nb::module_& m) {
   constexpr auto likelihood_of = [](Stream& s) -> const Likelihood& { return s.likelihood(); };
   nb::class_<Stream>(m, "TreeStream", nb::type_slots(holder_slots<Stream, likelihood_of>), "A forest that rows keep coming to.")
       .def(nb::new_(&start), nb::arg("likelihood"), nb::arg("prior"), nb::arg("groups") = nb::none(), nb::arg("max_nodes") = 0,
-           nb::arg("revise") = true, nb::arg("remember") = true, nb::arg("repeats") = 1, nb::arg("seed") = 0)
+           nb::arg("revise") = true, nb::arg("remember") = true, nb::arg("repeats") = 1, nb::arg("half_life") = 0.0,
+           nb::arg("clock") = false, nb::arg("seed") = 0, nb::arg("when") = nb::none())
       .def_static(
           "from_state",
           [](std::shared_ptr<Likelihood> likelihood, const Prior& prior, int max_nodes, bool revise, bool remember, int repeats,
-             const nb::dict& state) {
-            return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember, repeats), state_of(state, prior));
+             double half_life, bool clock, const nb::dict& state) {
+            return new Stream(std::move(likelihood), prior, options_of(max_nodes, revise, remember, repeats, half_life, clock),
+                              state_of(state, prior));
           },
           nb::arg("likelihood"), nb::arg("prior"), nb::arg("max_nodes"), nb::arg("revise"), nb::arg("remember"), nb::arg("repeats"),
-          nb::arg("state"), nb::rv_policy::take_ownership)
+          nb::arg("half_life"), nb::arg("clock"), nb::arg("state"), nb::rv_policy::take_ownership)
       .def(
           "add",
-          [](Stream& s, const Likelihood& batch, Groups groups) {
+          [](Stream& s, const Likelihood& batch, Groups groups, When when) {
             const std::vector<int> g = checked_groups(groups, batch.rows(), s.measure().groups());
+            const std::vector<double> times = checked_when(when, batch.rows(), s.options());
             nb::gil_scoped_release release;
-            s.add(batch, g);
+            s.add(batch, g, times);
           },
-          nb::arg("batch"), nb::arg("groups") = nb::none(), "Puts the rows of a bound likelihood into the forest.")
+          nb::arg("batch"), nb::arg("groups") = nb::none(), nb::arg("when") = nb::none(),
+          "Puts the rows of a bound likelihood into the forest.")
       .def("extend_groups", &Stream::extend_groups, nb::arg("prior"))
       .def("batch_rows", [](const Stream& s) { return to_array(std::vector<std::int32_t>(s.batch_rows())); })
       .def(
@@ -166,6 +203,14 @@ void bind_streams(nb::module_& m) {
             return nb::make_tuple(to_array(at), to_array(kind), to_array(cluster), to_array(other), to_array(size));
           },
           nb::arg("first") = 0, "(at, kind, cluster, other, size) arrays; kinds: 0 born, 1 split, 2 joined, 3 died.")
+      .def(
+          "moved_last",
+          [](const Stream& s) {
+            nb::list out;
+            for (const Stream::Moved& one : s.moved_last()) out.append(nb::make_tuple(one.event, to_array(one.points)));
+            return out;
+          },
+          "Of the last batch: the number of an event and the points that moved in it.")
       .def("arrays",
            [](Stream& s) {
              std::vector<std::int64_t> points;

@@ -45,29 +45,29 @@ void first_guess(Measure& measure, Rng& rng, int n, const std::vector<double>& l
     for (double& q : two) q *= 2.0;
     return 2.0 * measure.log_weight(1, one.data()) - measure.log_weight(2, two.data());
   };
-  Measure best = measure;
+  MeasureState best = measure.state();
   double least = kInf;
   for (int i = 0; i < kDraws; ++i) {
     measure.update_u(rng, {n}, log_q);
     const double now = eagerness();
     if (now >= least) continue;
     least = now;
-    best = measure;
+    best = measure.state();
   }
-  measure = best;
+  measure.set(std::move(best));
 }
 
 void resample_typically(Measure& measure, Rng& rng, const std::vector<int>& sizes, const std::vector<double>& log_q, bool u,
                         int draws) {
-  std::vector<std::pair<double, Measure>> drawn;
+  std::vector<std::pair<double, MeasureState>> drawn;
   for (int i = 0; i < draws; ++i) {
     if (u) measure.update_u(rng, sizes, log_q);
     measure.update_hyper(rng, sizes, log_q, u);
-    if (i >= draws / 4) drawn.emplace_back(eagerness(measure), measure);
+    if (i >= draws / 4) drawn.emplace_back(eagerness(measure), measure.state());
   }
   const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
   std::nth_element(drawn.begin(), middle, drawn.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  measure = middle->second;
+  measure.set(std::move(middle->second));
 }
 
 TreeBuilder::TreeBuilder(std::shared_ptr<const Likelihood> likelihood, const Prior& prior, std::vector<int> groups, Adjacency adjacency,

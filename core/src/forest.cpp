@@ -55,26 +55,19 @@ const double* Forest::log_q(Ref a) const {
   return a >= 0 ? log_q_.data() + static_cast<std::size_t>(a) * R_ : measure_.lq_row(group(~a));
 }
 
-double Forest::grow_kappa(int m) const {
-  constexpr int kMost = 1 << 20;
-  if (m >= kMost) return measure_.log_kappa(m);
-  const int old = static_cast<int>(kappa_.size());
-  kappa_.resize(std::min(kMost, std::max(m + 64, 2 * old)));
-  for (int i = old; i < static_cast<int>(kappa_.size()); ++i) kappa_[i] = i == 0 ? 0.0 : measure_.log_kappa(i);
-  return kappa_[m];
+double Forest::find_kappa(int m) const {
+  if (m >= kFewKappa) return measure_.log_kappa(m);
+  if (kappa_.empty()) kappa_.assign(kFewKappa, kUnknown);
+  return kappa_[m] = m == 0 ? 0.0 : measure_.log_kappa(m);
 }
 
 double Forest::mixed_weight(Ref a, Ref b) const {
   const int m = size(a) + size(b);
-  double few[16];
-  std::vector<double> many;
-  double* sum = few;
-  if (R_ > 16) {
-    many.resize(R_);
-    sum = many.data();
-  }
   const double* qa = log_q(a);
   const double* qb = log_q(b);
+  constexpr int kFew = 16;
+  if (R_ > kFew) return std::max(measure_.log_weight(m, qa, qb, 1.0), kImpossible);
+  double sum[kFew];
   for (int r = 0; r < R_; ++r) sum[r] = qa[r] + qb[r];
   return std::max(measure_.log_weight(m, sum), kImpossible);
 }

@@ -76,13 +76,13 @@ int Forest::root_of(Ref a) const {
   return p == kNoRef ? -1 : ~p;
 }
 
-// out_[k] = log φ_h(row) − log d(root k, row).
+// out_[k] = log φ_h(row) − log d(root k, row), as far as k may be the nearest.
 void Forest::scan(int row) {
   const int k = roots();
   double* out = out_.data();
   evaluations_ += k;
   panel_->log_predictive_front(row, k, out);
-  join_.add_to(group(row), k, out);
+  join_.add_to_highest(group(row), k, out);
 }
 
 // log weight of root k less that of the same root without one row of group t.
@@ -90,9 +90,7 @@ double Forest::weight_step(int k, int t) const {
   const Ref root = roots_[k];
   const int m = size(root);
   if (plain_) return measure_.log_kappa(m) - measure_.log_kappa(m - 1);
-  std::vector<double> without(log_q(root), log_q(root) + R_);
-  for (int r = 0; r < R_; ++r) without[r] -= measure_.lq(t, r);
-  return weight(root) - measure_.log_weight(m - 1, without.data());
+  return weight(root) - measure_.log_weight(m - 1, log_q(root), measure_.lq_row(t), -1.0);
 }
 
 bool Forest::stays(int row, int own, double step) {

@@ -9,8 +9,9 @@
 
 namespace hedgerow {
 namespace {
+constexpr int kFewGroups = 16;
 constexpr double kForget = 0.03;  // of what was seen of a row, at every new visit: a few dozen count
-}
+}  // namespace
 
 void JoinWeights::reset(const Measure& measure, const Partition& partition, const std::vector<int>* bases) {
   measure_ = &measure;
@@ -179,6 +180,9 @@ void Gibbs::step(State& state) {
   if (static_cast<int>(order_.size()) != n) {
     order_.resize(n);
     std::iota(order_.begin(), order_.end(), 0);
+    // Rows of a group one after another: they share what their group says of the clusters.
+    if (state.measure.groups() > kFewGroups)
+      std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return state.partition.group(a) < state.partition.group(b); });
   }
   if (subset_ <= 0 || subset_ >= n) return sweep(state, order_);
   std::iota(order_.begin(), order_.end(), 0);  // the subset depends on the random numbers alone, not on history

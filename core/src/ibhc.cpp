@@ -27,10 +27,10 @@ void Inserter::insert(Ref x, int tag, int from, bool repair) {
   }
   if (witness_ != nullptr) {
     if (tag >= 0 && f_.size(x) > f_.size(f_.root(k))) {
-      witness_->joined(f_.tag(k), tag);
+      witness_->joined(f_.tag(k), tag, f_.root(k));
       f_.set_tag(k, tag);
     } else if (tag >= 0) {
-      witness_->joined(tag, f_.tag(k));
+      witness_->joined(tag, f_.tag(k), x);
     } else if (from >= 0) {
       witness_->moved(from, f_.tag(k), x);
     }
@@ -100,6 +100,21 @@ void Inserter::reinsert(int row) {
   const int before = f_.tag(f_.root_of(~row));
   const Ref s = f_.take_out(row);
   insert(~row, s == kNoRef ? before : -1, before, true);
+}
+
+bool Inserter::remove(int row) {
+  const int k = f_.root_of(~row), tag = f_.tag(k);
+  if (tag < static_cast<int>(compared_.size()) && compared_[tag] > 0) --compared_[tag];
+  const Ref s = f_.take_out(row);
+  if (s == kNoRef) return false;
+  lift_up(f_.parent(s));
+  std::vector<Ref> pieces;
+  if (cut_at_root(k, pieces)) {
+    mend(k, pieces, tag, true);
+  } else {
+    f_.sync_root(k);
+  }
+  return true;
 }
 
 // Puts x somewhere below (or beside) c and returns the new pair. `again`: x was taken from here to be placed better, so no

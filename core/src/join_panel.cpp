@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hedgerow/likelihood.hpp"
 #include "hedgerow/special.hpp"
@@ -10,18 +11,32 @@
 
 namespace hedgerow {
 
-JoinPanel::JoinPanel(const Measure& measure) : measure_(&measure), plain_(measure.trivial_q()), own_(measure.bases()) {}
+namespace {
+constexpr int kNarrow = 16;       // basis measures up to which clusters lie side by side, lane by lane; beyond, each has a row
+constexpr double kSeen = 1e-150;  // shares of a cluster's row below this are looked at only where they could count
+constexpr double kDigits = 1e-14, kLeastWeight = 1e-300;
+}  // namespace
+
+JoinPanel::JoinPanel(const Measure& measure)
+    : measure_(&measure), plain_(measure.trivial_q()), wide_(measure.bases() > kNarrow), own_(padded(measure.bases())) {}
 
 void JoinPanel::reserve(int clusters) {
   if (padded(clusters) <= stride_) return;
   const int stride = 2 * padded(clusters);
+  const std::size_t R = measure_->bases();
   if (plain_) {
     log_size_.resize(stride, 0.0);
+  } else if (wide_) {
+    share_.resize(stride * R, 0.0);
+    band_.resize(stride);
+    factor_.resize(stride, 1.0);
+    total_.resize(stride, 0.0);
+    known_.resize(stride, 0);
   } else {
-    std::vector<double> share(static_cast<std::size_t>(stride) * measure_->bases(), 0.0);
-    for (int r = 0; r < measure_->bases(); ++r)
-      std::copy_n(share_.begin() + static_cast<std::ptrdiff_t>(r) * stride_, stride_,
-                  share.begin() + static_cast<std::ptrdiff_t>(r) * stride);
+    std::vector<double> share(stride * R, 0.0);
+    for (std::size_t r = 0; r < R; ++r)
+      std::copy_n(share_.begin() + static_cast<std::ptrdiff_t>(r * stride_), stride_,
+                  share.begin() + static_cast<std::ptrdiff_t>(r * stride));
     share_ = std::move(share);
     factor_.resize(stride, 1.0);
   }
@@ -34,13 +49,36 @@ void JoinPanel::put(int c, int m, const double* lq, double less) {
     return;
   }
   measure_->basis_shares(m, lq, own_.data());
-  for (int r = 0; r < measure_->bases(); ++r) share_[static_cast<std::size_t>(r) * stride_ + c] = own_[r];
-  factor_[c] = (m - measure_->sigma()) * std::exp(-less);
+  put_shares(c, (m - measure_->sigma()) * std::exp(-less));
 }
 
 void JoinPanel::put_drawn(int c, int m, int basis) {
-  for (int r = 0; r < measure_->bases(); ++r) share_[static_cast<std::size_t>(r) * stride_ + c] = basis == r;
-  factor_[c] = m - measure_->sigma();
+  std::fill(own_.begin(), own_.end(), 0.0);
+  own_[basis] = 1.0;
+  put_shares(c, m - measure_->sigma());
+}
+
+void JoinPanel::put_shares(int c, double factor) {
+  const int R = measure_->bases();
+  factor_[c] = factor;
+  if (!wide_) {
+    for (int r = 0; r < R; ++r) share_[static_cast<std::size_t>(r) * stride_ + c] = own_[r] * measure_->base_rate(r);
+    return;
+  }
+  double* row = share_.data() + static_cast<std::size_t>(c) * R;
+  int first = R, last = -1;
+  double unseen = 0.0, all = 0.0;
+  for (int r = 0; r < R; ++r) {
+    row[r] = own_[r] * measure_->base_rate(r);
+    all += row[r];
+    if (own_[r] <= kSeen) continue;
+    first = std::min(first, r);
+    last = r;
+  }
+  for (int r = 0; r < R; ++r)
+    if (r < first || r > last) unseen += row[r];
+  band_[c] = {std::min(first, last + 1), last + 1, unseen, std::log(std::max(factor * all, kLeastWeight))};
+  known_[c] = 0;
 }
 
 void JoinPanel::add_to(int t, int k, double* out) const {
@@ -48,7 +86,46 @@ void JoinPanel::add_to(int t, int k, double* out) const {
     for (int j = 0; j < k; ++j) out[j] += log_size_[j];
     return;
   }
-  simd().mixed_weights(share_.data(), factor_.data(), k, stride_, measure_->bases(), measure_->join_rate_row(t), out);
+  const int R = measure_->bases();
+  const double* q = measure_->q_row(t);
+  if (!wide_) return simd().mixed_weights(share_.data(), factor_.data(), k, stride_, R, q, out);
+  const double most = *std::max_element(q, q + R);
+  if (std::exchange(asked_, t) != t) std::fill_n(known_.begin(), k, char{0});
+  for (int j = 0; j < k; ++j)
+    if (!std::exchange(known_[j], char{1})) total_[j] = weighed(j, t, most);
+  simd().add_logs(total_.data(), padded(k), out);
+}
+
+void JoinPanel::add_to_highest(int t, int k, double* out) const {
+  if (plain_ || !wide_) return add_to(t, k, out);
+  const double* q = measure_->q_row(t);
+  const double most = *std::max_element(q, q + measure_->bases()), log_most = std::log(most);
+  int first = 0;
+  for (int j = 0; j < k; ++j) {
+    out[j] += band_[j].log_all + log_most;  // it is no more than this
+    if (out[j] > out[first]) first = j;
+  }
+  double best = -kInf;
+  for (int i = -1; i < k; ++i) {
+    const int j = i < 0 ? first : i;
+    if (i == first) continue;
+    if (!(out[j] > best)) {
+      out[j] = -kInf;
+      continue;
+    }
+    out[j] += std::log(std::max(weighed(j, t, most), kLeastWeight)) - band_[j].log_all - log_most;
+    best = std::max(best, out[j]);
+  }
+}
+
+double JoinPanel::weighed(int c, int t, double most) const {
+  const int R = measure_->bases();
+  const double* row = share_.data() + static_cast<std::size_t>(c) * R;
+  const double* q = measure_->q_row(t);
+  const Band& band = band_[c];
+  double sum = simd().dot(row + band.first, q + band.first, band.end - band.first);
+  if (!(sum * kDigits >= band.unseen * most)) sum = simd().dot(row, q, R);
+  return sum * factor_[c];
 }
 
 NextPoint::NextPoint(const Measure& measure, const std::vector<int>& sizes, const std::vector<double>& log_q, bool normalised)

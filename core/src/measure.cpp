@@ -9,6 +9,10 @@
 #include "simd.hpp"
 
 namespace hedgerow {
+namespace {
+constexpr double kSafe = 1e-250;  // sums of positive numbers between this and its inverse have all their digits
+}  // namespace
+
 Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
     : prior_(prior),
       T_(prior.groups),
@@ -16,11 +20,22 @@ Measure::Measure(const Prior& prior, std::vector<int> group_sizes)
       trivial_q_(prior.q.empty()),
       now_{std::vector<double>(T_, 0.0), std::vector<double>(R_, prior.alpha), prior.sigma, prior.tau, {}} {
   for (const Prior::Own& one : prior.own) now_.own.push_back({one.name, one.value});
-  log_q_.assign(static_cast<std::size_t>(T_) * R_, 0.0);
-  // A zero would make −∞ − (−∞) when a row leaves; this floor is e^(−10⁶), zero in every sum.
-  for (std::size_t i = 0; i < prior.q.size(); ++i) log_q_[i] = std::max(std::log(prior.q[i]), kNoMixing);
+  mixing_ = mixing_of(prior);
+  prior_.q = {};
   if (prior_.form) prior_.form->start(now_);
   set_group_sizes(std::move(group_sizes));
+}
+
+std::shared_ptr<const Measure::Mixing> Measure::mixing_of(const Prior& prior) {
+  auto out = std::make_shared<Mixing>();
+  out->q = prior.q;
+  out->log_q.assign(static_cast<std::size_t>(prior.groups) * prior.bases, 0.0);
+  for (std::size_t i = 0; i < prior.q.size(); ++i) {
+    // A zero would make −∞ − (−∞) when a row leaves; this floor is e^(−10⁶), zero in every sum.
+    out->log_q[i] = std::max(std::log(prior.q[i]), kNoMixing);
+    if (!(out->log_q[i] > kNoMixing)) out->full = false;
+  }
+  return out;
 }
 
 void Measure::set_group_sizes(std::vector<int> sizes) {
@@ -44,6 +59,19 @@ void Measure::add_point(int t) {
 void Measure::find_blocks() {
   blocks_.clear();
   block_of_.assign(T_, -1);
+  if (mixing_->full) {
+    Block all;
+    for (int t = 0; t < T_; ++t) {
+      if (n_t_[t] == 0) continue;
+      all.groups.push_back(t);
+      all.points += n_t_[t];
+      block_of_[t] = 0;
+    }
+    all.bases.resize(R_);
+    std::iota(all.bases.begin(), all.bases.end(), 0);
+    if (!all.groups.empty()) blocks_.push_back(std::move(all));
+    return;
+  }
   std::vector<char> seen_r(R_, 0);
   for (int start = 0; start < T_; ++start) {
     if (block_of_[start] >= 0 || n_t_[start] == 0) continue;
@@ -100,6 +128,43 @@ double Measure::log_psi_over_alpha(double log_x, double sigma, double tau) {
   return sigma * log_tau + (power < 1.0 ? std::log(std::expm1(power)) : power + std::log1p(-std::exp(-power))) - std::log(sigma);
 }
 
+// log ξ̄_r of the basis measures of a block. Sums are taken as they are, next to the largest ξ, and in logs where nothing is left.
+void Measure::sum_xi(const Block& block) {
+  double top = -kInf;
+  for (int t : block.groups) top = std::max(top, now_.log_u[t]);
+  std::vector<double> sum(R_, 0.0);
+  for (int t : block.groups) {
+    if (trivial_q_) break;
+    const double xi = std::exp(now_.log_u[t] - top);
+    const double* q = q_row(t);
+    for (int r = 0; r < R_; ++r) sum[r] += xi * q[r];
+  }
+  for (int r : block.bases) {
+    if (sum[r] > kSafe && sum[r] < 1.0 / kSafe) {
+      log_xi_bar_[r] = top + std::log(sum[r]);
+      continue;
+    }
+    for (int t : block.groups)
+      if (reaches(t, r)) log_xi_bar_[r] = log_add(log_xi_bar_[r], lq(t, r) + now_.log_u[t]);
+  }
+}
+
+// out[t] = log Σ_r q[t,r] e^(log_terms[r]), taken in the same way.
+void Measure::log_mixtures(const std::vector<double>& log_terms, std::vector<double>& out) const {
+  out.assign(T_, -kInf);
+  const double top = *std::max_element(log_terms.begin(), log_terms.end());
+  std::vector<double> terms(R_);
+  for (int r = 0; r < R_; ++r) terms[r] = std::exp(log_terms[r] - top);
+  for (int t = 0; t < T_; ++t) {
+    const double sum = trivial_q_ ? 0.0 : simd().dot(q_row(t), terms.data(), R_);
+    if (sum > kSafe && sum < 1.0 / kSafe) {
+      out[t] = top + std::log(sum);
+      continue;
+    }
+    for (int r = 0; r < R_; ++r) out[t] = log_add(out[t], log_terms[r] + lq(t, r));
+  }
+}
+
 void Measure::refresh() {
   log_xi_bar_.assign(R_, -kInf);
   log_base_.assign(R_, 0.0);
@@ -111,9 +176,8 @@ void Measure::refresh() {
     log_front_r_[r] = std::log(now_.alpha[r]) + (now_.sigma > 0.0 && now_.tau > 0.0 ? now_.sigma * log_tau : 0.0);
   for (const Block& block : blocks_) {
     double unit = kInf;
+    sum_xi(block);
     for (int r : block.bases) {
-      for (int t : block.groups)
-        if (reaches(t, r)) log_xi_bar_[r] = log_add(log_xi_bar_[r], lq(t, r) + now_.log_u[t]);
       log_base_[r] = log_add(log_xi_bar_[r], log_tau);
       log_front_r_[r] = std::log(now_.alpha[r]) + now_.sigma * log_base_[r];
       unit = std::min(unit, log_base_[r]);
@@ -123,41 +187,43 @@ void Measure::refresh() {
     for (int r : block.bases) base_unit_[r] = unit;
     for (int t : block.groups) group_unit_[t] = unit;
   }
-  join_rate_.assign(static_cast<std::size_t>(T_) * R_, 0.0);
-  log_new_.assign(T_, -kInf);
-  for (int t = 0; t < T_; ++t)
-    for (int r = 0; r < R_; ++r) {
-      join_rate_[static_cast<std::size_t>(t) * R_ + r] = std::exp(lq(t, r) - log_base_[r]);
-      log_new_[t] = log_add(log_new_[t], log_front_r_[r] - log_base_[r] + lq(t, r));
-    }
+  base_rate_.resize(R_);
+  std::vector<double> fresh(R_);
+  for (int r = 0; r < R_; ++r) {
+    base_rate_[r] = std::exp(-log_base_[r]);
+    fresh[r] = log_front_r_[r] - log_base_[r];
+  }
+  log_mixtures(fresh, log_new_);
 }
 
+// Filled in as it is asked for and never longer than what is cheap to forget: σ may change with every batch of a stream.
 double Measure::gamma_table(int m) const {
-  constexpr int kMost = 1 << 21;
+  constexpr int kNear = 1 << 14, kFar = 1 << 10;
   if (table_sigma_ != now_.sigma) {
-    table_.assign(2, 0.0);
+    table_.clear();
+    far_.clear();
     table_sigma_ = now_.sigma;
+    table_base_ = lgamma(1.0 - now_.sigma);
   }
-  if (m < static_cast<int>(table_.size())) return table_[m];
-  if (m >= kMost) return lgamma(m - now_.sigma) - lgamma(1.0 - now_.sigma);
-  const int old = static_cast<int>(table_.size());
-  const int wanted = std::min(kMost, std::max(m + 1, std::min(2 * old, n_ + 2)));
-  table_.resize(wanted);
-  const double base = lgamma(1.0 - now_.sigma);
-  for (int i = old; i < wanted; ++i) table_[i] = lgamma(i - now_.sigma) - base;
-  return table_[m];
+  if (m < 2) return 0.0;
+  if (m < kNear) {
+    if (m >= static_cast<int>(table_.size()))
+      table_.resize(std::min(kNear, std::max(m + 1, 2 * static_cast<int>(table_.size()))), std::numeric_limits<double>::quiet_NaN());
+    double& known = table_[m];
+    if (std::isnan(known)) known = lgamma(m - now_.sigma) - table_base_;
+    return known;
+  }
+  if (far_.empty()) far_.resize(kFar);
+  Known& known = far_[m & (kFar - 1)];
+  if (known.m != m) known = {m, lgamma(m - now_.sigma) - table_base_};
+  return known.value;
 }
 
 double Measure::log_weight(int m, const double* lq) const {
   if (R_ == 1) return log_kappa(m) + (trivial_q_ ? 0.0 : lq[0]);
   constexpr int kFew = 64;
-  alignas(64) double few[kFew];
-  AlignedVector<double> many;
-  double* terms = few;
-  if (R_ > kFew) {
-    many.resize(padded(R_));
-    terms = many.data();
-  }
+  if (R_ > kFew) return log_weight(m, lq, lq, 0.0);
+  alignas(64) double terms[kFew];
   for (int r = 0; r < R_; ++r) terms[r] = log_front_r_[r] - m * log_base_[r] + lq[r];
   // A cluster of any size came from one of two or three basis measures; the others are lost in rounding.
   const double top = *std::max_element(terms, terms + R_), least = top - 38.0;
@@ -172,7 +238,20 @@ double Measure::log_weight(int m, const double* lq) const {
   return front + std::log(sum);
 }
 
+double Measure::log_weight(int m, const double* lq, const double* more, double sign) const {
+  terms_.resize(padded(R_));
+  return gamma_table(m) + simd().log_mixture(log_front_r_.data(), log_base_.data(), m, lq, more, sign, R_, terms_.data());
+}
+
 void Measure::basis_shares(int m, const double* lq, double* out) const {
+  constexpr int kFew = 16;
+  if (R_ > kFew) {
+    terms_.resize(padded(R_));
+    for (int r = 0; r < R_; ++r) terms_[r] = log_front_r_[r] - m * log_base_[r] + (lq ? lq[r] : 0.0);
+    const double total = simd().softmax(terms_.data(), R_);
+    for (int r = 0; r < R_; ++r) out[r] = terms_[r] / total;
+    return;
+  }
   const double shared = gamma_table(m);
   for (int r = 0; r < R_; ++r) out[r] = log_front_r_[r] + shared - m * log_base_[r] + (lq ? lq[r] : 0.0);
   const double total = log_sum(out, R_);
@@ -181,9 +260,7 @@ void Measure::basis_shares(int m, const double* lq, double* out) const {
 
 double Measure::log_join(int m, const double* lq, int t) const {
   if (trivial_q_) return std::log(m - 1 - now_.sigma) + join_shift(t);
-  std::vector<double> others(lq, lq + R_);
-  for (int r = 0; r < R_; ++r) others[r] -= this->lq(t, r);
-  return log_weight(m, lq) - log_weight(m - 1, others.data());
+  return log_weight(m, lq) - log_weight(m - 1, lq, lq_row(t), -1.0);
 }
 
 double Measure::log_front() const {

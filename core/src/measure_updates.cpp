@@ -4,13 +4,20 @@
 // of large logarithms are written out, and what leaves the floats all the same is held at their edge (`hold`, `kLeast`, `kEdge`):
 // there its law is known in closed form, so that it can be let go again exactly.
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "hedgerow/measure.hpp"
+#include "hedgerow/aligned.hpp"
+#include "hedgerow/likelihood.hpp"
 #include "hyper_updates.hpp"
+#include "simd.hpp"
 
 namespace hedgerow {
 namespace {
+// A basis measure that a ξ cannot change by a rounding error, were it e^kReach times as large, is no part of that ξ's density.
+constexpr double kUnseen = 1e-17, kReach = 8.0;
 constexpr int kRounds = 4;     // of u and the hyper-parameters in turn: they cost little next to a sweep
 constexpr double kHigh = 1e8;  // log(u/τ) above this, at σ = 0, is held at twice this: nothing but e^(−α log u) depends on it
 
@@ -154,8 +161,107 @@ double Measure::update_scale(Rng& rng, const Block& block, const Tally& tally, d
 
 // Every ξ_t by itself, given the others and α, where there are others in its block.
 void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char>* chosen) {
+  if (!tame()) return update_groups_in_logs(rng, tally, chosen);
+  for (const Block& block : blocks_)
+    if (block.groups.size() > 1) update_groups_tamely(rng, block, tally, chosen);
+  refresh();
+}
+
+// Whether all ξ of a block, and its sums of them, are floats next to the largest of them.
+bool Measure::tame() const {
+  constexpr double kWide = 600.0, kLow = -650.0, kFar = 600.0;
+  if (trivial_q_) return false;
+  for (const Block& block : blocks_) {
+    double low = kInf, high = -kInf;
+    for (int t : block.groups) {
+      low = std::min(low, now_.log_u[t]);
+      high = std::max(high, now_.log_u[t]);
+    }
+    const double off = now_.tau > 0.0 ? std::log(now_.tau) - high : now_.sigma * high;
+    if (high - low > kWide || std::abs(off) > kFar) return false;
+    for (int r : block.bases)
+      if (log_xi_bar_[r] - high < kLow) return false;
+  }
+  return true;
+}
+
+// Densities are sums over the basis measures, in units of the block's largest ξ. Where groups lie along a line few are near.
+void Measure::update_groups_tamely(Rng& rng, const Block& block, const Tally& tally, const std::vector<char>* chosen) {
+  constexpr double kMost = 650.0;
+  double top = -kInf;
+  for (int t : block.groups) top = std::max(top, now_.log_u[t]);
+  const bool whole = now_.tau == 0.0;
+  const double tau = whole ? 0.0 : std::exp(std::log(now_.tau) - top), shift = whole ? top : -std::log(tau);
+  const double scale = now_.sigma == 0.0 ? 1.0 : (whole ? 1.0 : std::pow(now_.tau, now_.sigma)) / now_.sigma;
+  const std::size_t G = block.groups.size();
+  std::vector<double> after((G + 1) * R_, 0.0), before(R_, 0.0), power(R_);
+  for (int r = 0; r < R_; ++r) power[r] = tally.points[r] - now_.sigma * tally.count[r];
+  for (std::size_t g = G; g-- > 0;) {
+    const double xi = std::exp(now_.log_u[block.groups[g]] - top);
+    const double* q = q_row(block.groups[g]);
+    const double* from = &after[(g + 1) * R_];
+    double* to = &after[g * R_];
+    for (int r = 0; r < R_; ++r) to[r] = from[r] + xi * q[r];
+  }
+  struct Terms {
+    AlignedVector<double> rest, q, n, a;
+    int count = 0;
+    void put(double rest_r, double q_r, double n_r, double a_r) {
+      if (padded(count + 1) > static_cast<int>(rest.size()))
+        for (auto* v : {&rest, &q, &n, &a}) v->resize(2 * padded(count + 1));
+      rest[count] = rest_r, q[count] = q_r, n[count] = n_r, a[count] = a_r;
+      ++count;
+    }
+    void fill() {
+      while (count % kLanes != 0) put(1.0, 0.0, 0.0, 0.0);
+    }
+  } near, all;
+  AlignedVector<double> none;
+  for (std::size_t g = 0; g < G; ++g) {
+    const int t = block.groups[g];
+    const double* q = q_row(t);
+    const double old = now_.log_u[t] - top;
+    if (!chosen || (*chosen)[t]) {
+      near.count = all.count = 0;
+      const double most = std::exp(old + kReach);
+      for (int r = 0; r < R_; ++r) {
+        if (!(q[r] > 0.0)) continue;
+        const double rest = before[r] + after[(g + 1) * R_ + r];
+        if (q[r] * most > kUnseen * (rest + tau)) near.put(rest, q[r], power[r], now_.alpha[r]);
+      }
+      near.fill();
+      auto density = [&](const Terms& of, double v) {
+        const auto sum = [&](const AlignedVector<double>& rest, double x, double add, double more) {
+          return simd().mixed_exponents(rest.data(), of.q.data(), of.n.data(), of.a.data(), of.count, x, add, more, now_.sigma, scale,
+                                        whole);
+        };
+        if (v <= kMost) return n_t_[t] * v - sum(of.rest, std::exp(v), tau, shift);
+        none.assign(of.count, 0.0);  // next to this ξ nothing else is left, and e^v is out of reach
+        return (n_t_[t] - std::accumulate(of.n.begin(), of.n.begin() + of.count, 0.0)) * v - sum(none, 1.0, 0.0, shift + v);
+      };
+      double far = 0.0;  // what the others say, as long as nothing changes it
+      auto both = [&](double v) {
+        if (v <= old + kReach) return density(near, v);
+        if (all.count == 0) {
+          for (int r = 0; r < R_; ++r)
+            if (q[r] > 0.0) all.put(before[r] + after[(g + 1) * R_ + r], q[r], power[r], now_.alpha[r]);
+          all.fill();
+          far = density(all, old) - density(near, old);
+        }
+        return density(all, v) - far;
+      };
+      now_.log_u[t] = top + slice_update(rng, old, 1.0, both);
+    }
+    const double xi = std::exp(now_.log_u[t] - top);
+    for (int r = 0; r < R_; ++r) before[r] += xi * q[r];
+  }
+}
+
+// The same where floats do not reach.
+void Measure::update_groups_in_logs(Rng& rng, const Tally& tally, const std::vector<char>* chosen) {
   const double log_tau = now_.tau > 0.0 ? std::log(now_.tau) : -kInf;
   // ξ̄ less ξ_t's part: the groups before t, already renewed, and those after it.
+  std::vector<int> near, all;
   std::vector<double> rest(R_), before(R_, -kInf), after(static_cast<std::size_t>(T_ + 1) * R_, -kInf);
   auto add = [&](int t, const double* to, double* out) {
     for (int r = 0; r < R_; ++r) out[r] = n_t_[t] > 0 && reaches(t, r) ? log_add(to[r], lq(t, r) + now_.log_u[t]) : to[r];
@@ -164,20 +270,35 @@ void Measure::update_groups(Rng& rng, const Tally& tally, const std::vector<char
   for (int t = 0; t < T_; ++t) {
     if (n_t_[t] == 0) continue;
     if (blocks_[block_of_[t]].groups.size() > 1 && (!chosen || (*chosen)[t])) {
-      double power = n_t_[t];
+      const double old = now_.log_u[t], least = old + kReach - std::log(kUnseen);
+      near.clear();
+      all.clear();
       for (int r = 0; r < R_; ++r) {
         rest[r] = log_add(before[r], after[static_cast<std::size_t>(t + 1) * R_ + r]);
-        if (reaches(t, r)) power -= tally.points[r] - now_.sigma * tally.count[r];
+        if (!reaches(t, r)) continue;
+        all.push_back(r);
+        if (lq(t, r) + least > std::max(rest[r], log_tau)) near.push_back(r);
       }
-      now_.log_u[t] = slice_update(rng, now_.log_u[t], 1.0, [&](double v) {
-        double total = power * v;
-        for (int r = 0; r < R_; ++r) {
-          if (!reaches(t, r)) continue;
+      auto power = [&](const std::vector<int>& bases) {
+        double total = n_t_[t];
+        for (int r : bases) total -= tally.points[r] - now_.sigma * tally.count[r];
+        return total;
+      };
+      auto density = [&](const std::vector<int>& bases, double n, double v) {
+        double total = n * v;
+        for (int r : bases) {
           const double more = log_add(lq(t, r), rest[r] - v);  // log(ξ̄_r/ξ_t)
           total -= now_.alpha[r] * psi_over_alpha(more + v, now_.sigma, now_.tau);
           total -= (tally.points[r] - now_.sigma * tally.count[r]) * log_add(more, log_tau - v);
         }
         return total;
+      };
+      const double power_near = power(near), power_all = power(all);
+      std::optional<double> far;  // what the others say, as long as nothing changes it
+      now_.log_u[t] = slice_update(rng, old, 1.0, [&](double v) {
+        if (v <= old + kReach) return density(near, power_near, v);
+        if (!far) far = density(all, power_all, old) - density(near, power_near, old);
+        return density(all, power_all, v) - *far;
       });
     }
     add(t, before.data(), before.data());

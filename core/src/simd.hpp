@@ -65,6 +65,16 @@ struct Simd {
   double (*softmax)(double* x, int k);
   // out[j] += log(scale[j] · Σ_r weight[r·stride + j]·b[r]).
   void (*mixed_weights)(const double* weight, const double* scale, int k, int stride, int R, const double* b, double* out);
+  double (*dot)(const double* a, const double* b, int n);
+  // log Σ_r exp(front[r] − m·base[r] + a[r] + sign·b[r]); `work` has room for R.
+  double (*log_mixture)(const double* front, const double* base, double m, const double* a, const double* b, double sign, int R,
+                        double* work);
+  // Σ_r n[r]·log(y) + a[r]·ψ(log y + shift), y = rest[r] + q[r]·x + add, k a multiple of 8. With e = σ·l, ψ(l) is l at σ = 0, else
+  // scale·expm1(e), or scale·exp(e) if `whole`.
+  double (*mixed_exponents)(const double* rest, const double* q, const double* n, const double* a, int k, double x, double add,
+                            double shift, double sigma, double scale, bool whole);
+  // out[j] += log x[j], not below log 1e-300; k a multiple of 8.
+  void (*add_logs)(const double* x, int k, double* out);
 };
 
 const Simd& simd();                        // the best for this machine; HEDGEROW_ISA=baseline|avx2|avx512 overrides

@@ -2,6 +2,7 @@
 #include "hedgerow/stream.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -11,7 +12,6 @@
 
 namespace hedgerow {
 namespace {
-constexpr double kCertain = -20.0;          // log d of a set that is one cluster for every purpose
 constexpr std::int64_t kYoung = 4096;       // rows: up to here all are revised whenever their number has doubled
 constexpr int kTypical = 9;                 // draws of u and the hyper-parameters, of which the middle one is kept
 constexpr int kFewDraws = 3;                // between repeats, which are many
@@ -19,11 +19,10 @@ constexpr int kManyGroups = 64;             // up to here every group's u is dra
 constexpr int kFewAlone = 8;                // rows alone after a batch, or a tenth of it: no reason to gather them
 constexpr double kCalm = 0.05;              // of the mass, while they are gathered; their joint density decides afterwards
 constexpr std::size_t kDoubtful = 1 << 20;  // rows that wait to be looked at again: memory is bounded
-constexpr int kSlice = 1 << 14;             // a large batch is taken in as if it came in batches of this size
 }  // namespace
 
-Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups, StreamOptions options,
-               std::uint64_t seed)
+Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const std::vector<int>& groups,
+               const std::vector<double>& when, StreamOptions options, std::uint64_t seed)
     : likelihood_(std::move(likelihood)),
       options_(options),
       measure_(prior, std::vector<int>(prior.groups, 0)),
@@ -33,10 +32,10 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, const
       group_sizes_(prior.groups, 0) {
   batch_rows_.resize(likelihood_->rows());
   for (int i = 0; i < likelihood_->rows(); ++i) batch_rows_[i] = i;
-  insert(groups);
+  insert(groups, when);
 }
 
-void Stream::add(const Likelihood& batch, const std::vector<int>& groups) {
+void Stream::add(const Likelihood& batch, const std::vector<int>& groups, const std::vector<double>& when) {
   const int n = batch.rows();
   if (seen_ + n > INT_MAX - 8) throw std::invalid_argument("a stream holds at most 2^31 - 8 points");
   std::vector<int> to(n);
@@ -46,11 +45,13 @@ void Stream::add(const Likelihood& batch, const std::vector<int>& groups) {
   free_rows_.resize(free_rows_.size() - reused);
   forest_.grow();
   batch_rows_ = std::move(to);
-  insert(groups);
+  insert(groups, when);
 }
 
-void Stream::insert(const std::vector<int>& groups) {
+void Stream::insert(const std::vector<int>& groups, const std::vector<double>& when) {
   const int n = static_cast<int>(batch_rows_.size());
+  const double forgotten = options_.half_life;
+  moved_.clear();
   row_point_.resize(likelihood_->rows(), -1);
   if (!options_.remember) {  // the last batch is remembered all the same: its ids are the answer
     home_base_ = seen_;
@@ -70,15 +71,31 @@ void Stream::insert(const std::vector<int>& groups) {
     row_point_[batch_rows_[i]] = static_cast<std::int32_t>(seen_ + i);
     home_.push_back(batch_rows_[i]);
   }
-  for (int i = 0; i < n; ++i) std::swap(order[i], order[i + rng_.index(n - i)]);
-  std::stable_partition(order.begin(), order.end(), [&](int i) { return open_[i] == 0; });
-  for (int begin = 0; begin < n; begin += kSlice) {
-    const int end = std::min(n, begin + kSlice);
+  if (forgotten > 0.0) live(when);
+  auto mix = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) std::swap(order[i], order[i + rng_.index(end - i)]);
+    std::stable_partition(order.begin() + begin, order.begin() + end, [&](int i) { return open_[i] == 0; });
+  };
+  if (!(forgotten > 0.0)) mix(0, n);
+  for (int begin = 0, end = 0; begin < n; begin = end) {
+    end = slice_end(begin, when);
+    if (forgotten > 0.0) {
+      for (int i = begin; i < end; ++i) now_ = std::max(now_, options_.clock ? when[i] : static_cast<double>(seen_ + i - begin + 1));
+      mix(begin, end);
+      forget_due(true);
+    }
     count_in(order, begin, end, groups);
     if (options_.repeats > 1) {
       insert_best(order, begin, end);
     } else {
       insert_slice(order, begin, end);
+    }
+    if (forgotten > 0.0) {
+      for (int i = begin; i < end; ++i) {
+        coming_.emplace_back(due_[batch_rows_[order[i]]], batch_rows_[order[i]]);
+        std::push_heap(coming_.begin(), coming_.end(), std::greater<>());
+      }
+      forget_due(false);
     }
     resample(kTypical);
     fold_if_needed();
@@ -250,95 +267,30 @@ int Stream::born(Ref x) {
   return next_id_++;
 }
 
+void Stream::note_moved(Ref piece) {
+  std::vector<int> rows;
+  forest_.leaves(piece, rows);
+  Moved& moved = moved_.emplace_back(Moved{events_.size() - 1, {}});
+  for (int row : rows) moved.points.push_back(row_point_[row]);
+  std::sort(moved.points.begin(), moved.points.end());
+}
+
 int Stream::parted(int tag, Ref piece) {
   events_.push_back({seen_, Event::split, next_id_, tag, forest_.size(piece)});
+  note_moved(piece);
   return next_id_++;
 }
 
-void Stream::joined(int tag, int into) {
+void Stream::joined(int tag, int into, Ref piece) {
   events_.push_back({seen_, Event::joined, tag, into, 0});
+  note_moved(piece);
   events_.push_back({seen_, Event::died, tag, -1, 0});
 }
 
 void Stream::moved(int from, int to, Ref piece) {
   if (from == to || (revising_ && forest_.size(piece) == 1)) return;
   events_.push_back({seen_, Event::split, to, from, forest_.size(piece)});
-}
-
-// ---- folding
-
-int Stream::find(int fold) const {
-  while (folds_[fold] != fold) fold = folds_[fold] = folds_[folds_[fold]];
-  return fold;
-}
-
-// The largest subtrees of at most `largest` points, below a node that is certainly one cluster (or below any root); and how
-// many nodes would be left if they were folded.
-void Stream::fold_candidates(int largest, bool certain_only, std::vector<int>& out, int* left_over) const {
-  out.clear();
-  *left_over = 0;
-  std::vector<std::pair<Ref, bool>> stack;
-  for (int k = 0; k < forest_.roots(); ++k) stack.emplace_back(forest_.root(k), !certain_only);
-  while (!stack.empty()) {
-    auto [c, certain] = stack.back();
-    stack.pop_back();
-    if (c < 0) continue;
-    ++*left_over;
-    if (!forest_.splittable(c)) continue;
-    certain = certain || forest_.log_d(c) < kCertain;
-    if (certain && forest_.size(c) <= largest) {
-      out.push_back(c);
-      continue;
-    }
-    stack.emplace_back(forest_.left(c), certain);
-    stack.emplace_back(forest_.right(c), certain);
-  }
-}
-
-void Stream::fold_if_needed() {
-  if (options_.max_nodes <= 0 || forest_.inner_nodes() <= options_.max_nodes) return;
-  // Down to half, so that folding is rare; the least detail is lost first.
-  std::vector<int> candidates;
-  for (bool certain_only : {true, false})
-    for (int largest = 4;; largest *= 2) {
-      int left_over;
-      fold_candidates(largest, certain_only, candidates, &left_over);
-      const bool all = largest > (1 << 29);
-      if (left_over > options_.max_nodes / 2 && !(all && (left_over <= options_.max_nodes || !certain_only))) {
-        if (all) break;
-        continue;
-      }
-      for (int c : candidates) fold_node(c);
-      forest_.count_leaves();
-      forest_.refresh(false);
-      return;
-    }
-}
-
-void Stream::fold_node(int c) {
-  std::vector<int> rows, leaves;
-  forest_.fold(c, rows, leaves);
-  for (int row : rows) free_rows_.push_back(row);
-  node_fold_.resize(forest_.inner().size(), -1);
-  // The folds of summary leaves that vanish in this one go with it; the first of them stands for all.
-  int fold = -1;
-  for (int leaf : leaves) {
-    if (node_fold_[leaf] < 0) continue;
-    if (fold < 0) fold = node_fold_[leaf];
-    folds_[node_fold_[leaf]] = fold;
-    node_fold_[leaf] = -1;
-  }
-  if (fold < 0) {
-    fold = static_cast<int>(folds_.size());
-    folds_.push_back(fold);
-    fold_node_.push_back(c);
-  }
-  fold_node_[fold] = c;
-  node_fold_[c] = fold;
-  for (int row : rows) {
-    if (row_point_[row] >= home_base_) home_[row_point_[row] - home_base_] = ~fold;
-    row_point_[row] = -1;
-  }
+  note_moved(piece);
 }
 
 // ---- what is known of points old and new
@@ -350,6 +302,10 @@ void Stream::labels(std::int64_t first, std::int64_t count, std::int32_t* out) c
   if (many) forest_.labels(position);
   for (std::int64_t i = 0; i < count; ++i) {
     const int at = home_[first - home_base_ + i];
+    if (at < kGone / 2) {
+      out[i] = at - kGone;
+      continue;
+    }
     const int k = at < 0 ? forest_.root_of(fold_node_[find(~at)]) : many ? position[at] : forest_.root_of(~at);
     out[i] = forest_.tag(k);
   }

@@ -1,6 +1,8 @@
 // A stream as plain arrays and back; what comes back is checked, since files come from anywhere.
 #include <climits>
+#include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "hedgerow/stream.hpp"
 
@@ -43,6 +45,8 @@ StreamState Stream::state() {
   s.compared = inserter_.compared();
   s.row_point = row_point_;
   s.free_rows = free_rows_;
+  s.due = due_;
+  s.now = now_;
   s.doubtful = doubtful_;
   if (options_.remember) {
     s.home = home_;
@@ -82,6 +86,7 @@ Stream::Moment Stream::moment(std::size_t first_event) {
   out.compared = inserter_.compared();
   out.doubtful = doubtful_;
   out.first_event = first_event;
+  out.moved = moved_;
   out.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(first_event), events_.end());
   out.measure = measure_.state();
   out.seen = seen_;
@@ -106,6 +111,7 @@ void Stream::go_back(const Moment& then, bool with_measure) {
   inserter_.compared() = then.compared;
   doubtful_ = then.doubtful;
   events_.resize(then.first_event);
+  moved_ = then.moved;
   events_.insert(events_.end(), then.events.begin(), then.events.end());
   seen_ = then.seen;
   swept_at_ = then.swept_at;
@@ -160,13 +166,16 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   for (int c = scratch; c < nodes; ++c) need(node_seen[c] == 1 && s.size[c] >= 0, "every node is used or free");
   std::int64_t total = 0;
   for (Ref root : s.roots) total += root < 0 ? 1 : s.size[root];
-  need(total == s.seen && s.seen > 0 && s.seen <= INT_MAX - 8, "the roots must hold all points seen");
-  total = 0;
+  const bool forgets = options_.half_life > 0.0;
+  need((forgets ? total <= s.seen : total == s.seen) && s.seen > 0 && s.seen <= INT_MAX - 8, "the roots must hold all points seen");
+  const std::int64_t held = std::exchange(total, 0);
   for (int n : s.group_sizes) {
     need(n >= 0, "group sizes must not be negative");
     total += n;
   }
-  need(total == s.seen, "the groups must hold all points seen");
+  need(total == held, "the groups must hold all points seen");
+  need(std::isfinite(s.now) && s.due.size() == (forgets ? static_cast<std::size_t>(rows) : 0), "rows are forgotten or they are not");
+  for (double due : s.due) need(std::isfinite(due), "every row has its time");
   for (int row = 0; row < rows; ++row) {
     need((row_seen[row] == 1) == (s.row_point[row] >= 0) && s.row_point[row] < s.seen, "rows in trees are those that hold points");
     need(s.groups[row] >= 0 && s.groups[row] < measure_.groups(), "groups must be within the prior's");
@@ -188,6 +197,10 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
     }
     for (std::size_t i = 0; i < s.home.size(); ++i) {
       const int at = s.home[i];
+      if (at < kGone / 2) {
+        need(forgets && at - kGone < s.next_id, "rows that are forgotten were in a cluster");
+        continue;
+      }
       need(at >= 0 ? at < rows && s.row_point[at] == static_cast<int>(i) : ~at < folds, "every point has a place");
     }
     home_ = s.home;
@@ -228,6 +241,11 @@ Stream::Stream(std::shared_ptr<Likelihood> likelihood, const Prior& prior, Strea
   row_point_ = s.row_point;
   free_rows_ = s.free_rows;
   doubtful_ = s.doubtful;
+  due_ = s.due;
+  now_ = s.now;
+  for (int row = 0; row < rows && forgets; ++row)
+    if (row_point_[row] >= 0) coming_.emplace_back(due_[row], row);
+  std::make_heap(coming_.begin(), coming_.end(), std::greater<>());
   rng_.set_state(s.rng);
   seen_ = s.seen;
   if (!options_.remember) home_base_ = seen_;

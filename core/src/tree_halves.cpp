@@ -130,14 +130,15 @@ int TreeHalves::change_sides() {
     double* w = mixing.data() + static_cast<std::size_t>(s) * R;
     measure.basis_shares(size_[slot_[s]], log_q_.data() + static_cast<std::size_t>(slot_[s]) * R, w);
   }
-  // By group, how much more a row suits the second side than the first; what sizes add changes as rows do.
-  std::vector<double> lean(measure.groups(), 0.0);
-  for (int t = 0; t < measure.groups() && R > 0; ++t) {
+  // By group, how much more a row suits the second side than the first, once it is asked for; what sizes add changes as rows do.
+  std::vector<double> leans(measure.groups(), R > 0 ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+  auto lean = [&](int t) {
+    if (!std::isnan(leans[t])) return leans[t];
     double rate[2] = {0.0, 0.0};
     for (int s = 0; s < 2; ++s)
       for (int r = 0; r < R; ++r) rate[s] += mixing[static_cast<std::size_t>(s) * R + r] * measure.join_rate(t, r);
-    lean[t] = std::log(std::max(rate[1], 1e-300) / std::max(rate[0], 1e-300));
-  }
+    return leans[t] = std::log(std::max(rate[1], 1e-300) / std::max(rate[0], 1e-300));
+  };
   int changed = 0;
   double odds[2] = {0.0, 0.0};
   bool known = false;
@@ -147,7 +148,7 @@ int TreeHalves::change_sides() {
     for (int s = 0; s < 2 && !known; ++s)
       odds[s] = std::log((size_[slot_[1 - s]] - measure.sigma()) / std::max(size_[slot_[s]] - 1 - measure.sigma(), 1e-300));
     known = true;
-    const double over = odds[from] + (from == 0 ? lean[f_.group(row)] : -lean[f_.group(row)]);
+    const double over = odds[from] + (from == 0 ? lean(f_.group(row)) : -lean(f_.group(row)));
     if (over + sums_->log_predictive(row, b) <= sums_->log_predictive_without(row, a)) continue;
     ++changed;
     known = false;

@@ -210,7 +210,7 @@ Fed fed(int d, int batches, int size, bool gaussian, StreamOptions options) {
     else
       batch = diagonal(more, d);
     if (!out.stream)
-      out.stream = std::make_unique<Stream>(batch, sampled_prior(), std::vector<int>{}, options, 3);
+      out.stream = std::make_unique<Stream>(batch, sampled_prior(), std::vector<int>{}, std::vector<double>{}, options, 3);
     else
       out.stream->add(*batch, {});
     out.x.resize(static_cast<std::size_t>(out.stream->likelihood().rows()) * d);
@@ -239,11 +239,13 @@ bool leaves_add_up(const Forest& forest) {
   return true;
 }
 
-void streams_go_on(bool gaussian) {
+void streams_go_on(bool gaussian, double half_life = 0.0) {
   const int d = 2, size = 40;
-  Fed one = fed(d, 6, size, gaussian, StreamOptions{});
+  StreamOptions options;
+  options.half_life = half_life;
+  Fed one = fed(d, 6, size, gaussian, options);
   const StreamState state = one.stream->state();
-  Stream two(likelihood_of(one.x, d, gaussian), sampled_prior(), StreamOptions{}, state);
+  Stream two(likelihood_of(one.x, d, gaussian), sampled_prior(), options, state);
   bool same = true;
   for (int b = 0; b < 6; ++b) {
     const std::vector<double> more = rows(size, d, 200 + b);
@@ -257,7 +259,7 @@ void streams_go_on(bool gaussian) {
   CHECK_MESSAGE(leaves_add_up(one.stream->forest()), "rows that went elsewhere are no longer counted");
   StreamState more = state;
   ++more.group_sizes[0];
-  CHECK_THROWS_AS(Stream(likelihood_of(one.x, d, gaussian), sampled_prior(), StreamOptions{}, more), std::invalid_argument);
+  CHECK_THROWS_AS(Stream(likelihood_of(one.x, d, gaussian), sampled_prior(), options, more), std::invalid_argument);
 }
 
 // One number of one array changed, an array cut or made longer: refused, or a stream that can be used.
@@ -348,15 +350,17 @@ TEST_CASE("counts that rows do not add up to") {
   }
   CHECK_MESSAGE(refused == nodes - Forest::kScratch - static_cast<int>(state.free_nodes.size()),
                 "counts that rows do not add up to are refused: ", refused);
-  Stream two(words(60, 1), sampled_prior(), StreamOptions{}, state);
+  Stream two(words(60, 1), sampled_prior(), options, state);
   one.add(*words(40, 10), {});
   two.add(*words(40, 10), {});
   CHECK_MESSAGE(labels_of(one) == labels_of(two), "a stream of counts goes on where it was put down");
 }
 
 TEST_CASE("streams go on where they were put down") {
-  streams_go_on(true);
-  streams_go_on(false);
+  for (double half_life : {0.0, 30.0}) {
+    streams_go_on(true, half_life);
+    streams_go_on(false, half_life);
+  }
 }
 
 TEST_CASE("states of streams that nobody wrote") {

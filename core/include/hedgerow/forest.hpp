@@ -188,9 +188,14 @@ class Forest {
  private:
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   static constexpr double kLog2 = 0.693147180559945309;
-  // log κ(m), from a table of this forest's own: it is asked for several times at every node of every path.
-  double kappa(int m) const { return m < static_cast<int>(kappa_.size()) ? kappa_[m] : grow_kappa(m); }
-  double grow_kappa(int m) const;
+  // log κ(m), small ones from a table of this forest's own: it is asked for several times at every node of every path. Hyper-parameters
+  // change with every batch of a stream, so the table is short and filled in as it is asked for.
+  static constexpr int kFewKappa = 4096;
+  double kappa(int m) const {
+    if (m < static_cast<int>(kappa_.size()) && !std::isnan(kappa_[m])) return kappa_[m];
+    return find_kappa(m);
+  }
+  double find_kappa(int m) const;
   double mixed_weight(Ref a, Ref b) const;
   int fresh();
   void release(int c);

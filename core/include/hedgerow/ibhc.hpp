@@ -21,7 +21,7 @@ class Witness {
   virtual void fell(const std::vector<Ref>& pieces) = 0;  // a root was cut into these
   virtual int born(Ref x) = 0;                            // a new root; returns its tag
   virtual int parted(int tag, Ref piece) = 0;             // a piece of cluster `tag` becomes a root; returns its tag
-  virtual void joined(int tag, int into) = 0;             // cluster `tag` now belongs to cluster `into`
+  virtual void joined(int tag, int into, Ref piece) = 0;  // cluster `tag`, all of it, now belongs to cluster `into`
   virtual void moved(int from, int to, Ref piece) = 0;    // a piece went from one cluster to another
 };
 
@@ -42,6 +42,8 @@ class Inserter {
   void number_roots();
   // A row that is in the forest goes out and in again.
   void reinsert(int row);
+  // A row leaves for good; what is left of its cluster is taken apart where it no longer holds together. Returns whether any is left.
+  bool remove(int row);
   // Roots that have grown by half since they were last compared with the others go in again as trees.
   void consolidate();
   // Trees that are better as two clusters become two, these again, and so on; where sides begin is drawn if there are random numbers.

@@ -20,13 +20,28 @@ class JoinPanel {
   void put_drawn(int c, int m, int basis);
   // out[j] += log weight of a point of group t joining cluster j < k; out padded to a multiple of 8.
   void add_to(int t, int k, double* out) const;
+  // The same for whoever wants the highest of them only: what cannot be it may be −∞.
+  void add_to_highest(int t, int k, double* out) const;
 
  private:
+  // Where the shares of a cluster lie, the sum of those outside, and log[factor × sum of all].
+  struct Band {
+    int first = 0, end = 0;
+    double unseen = 0.0, log_all = 0.0;
+  };
+  void put_shares(int c, double factor);
+  double weighed(int c, int t, double most) const;
+
   const Measure* measure_;
-  bool plain_;
+  bool plain_, wide_;
   std::vector<double> log_size_;        // plain: log(m − σ) + shift
-  std::vector<double> share_, factor_;  // mixed: P(z = r) rows, m − σ
+  std::vector<double> share_, factor_;  // mixed: P(z = r) times what is common to all groups, by basis measure or by cluster; m − σ
   std::vector<double> own_;             // P(z = r) of one cluster
+  std::vector<Band> band_;              // of a cluster's row, where basis measures are many
+  // What they add up to for the group asked for last, but for clusters put in since: rows of a group often come one after another.
+  mutable AlignedVector<double> total_;
+  mutable std::vector<char> known_;
+  mutable int asked_ = -1;
   int stride_ = 0;
 };
 

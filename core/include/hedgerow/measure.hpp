@@ -59,6 +59,8 @@ class Measure {
   // log φ-weight of a cluster of m points: log Σ_r q̄[c,r] κ_r(m, ξ̄_r). `lq` is the R-vector Σ log q, unused when R = 1
   // and q = 1.
   double log_weight(int m, const double* lq) const;
+  // The same of the mixing sums lq + sign·more.
+  double log_weight(int m, const double* lq, const double* more, double sign) const;
   // Plain measure only (R = T = 1, q = 1).
   double log_kappa(int m) const { return log_front_r_[0] + gamma_table(m); }
   // P(z = r) of a cluster of m points, R values.
@@ -71,10 +73,12 @@ class Measure {
   double log_new(int t) const { return log_new_[t]; }
   // log(ξ_t/n_t), less the unit of the weights: what p(Π, ξ) takes on beside a weight with one more point of group t.
   double log_next(int t) const { return now_.log_u[t] - group_unit_[t] - std::log(static_cast<double>(n_t_[t])); }
-  double lq(int t, int r) const { return log_q_[static_cast<std::size_t>(t) * R_ + r]; }
-  const double* lq_row(int t) const { return log_q_.data() + static_cast<std::size_t>(t) * R_; }
-  double join_rate(int t, int r) const { return join_rate_[static_cast<std::size_t>(t) * R_ + r]; }
-  const double* join_rate_row(int t) const { return join_rate_.data() + static_cast<std::size_t>(t) * R_; }
+  double lq(int t, int r) const { return mixing_->log_q[static_cast<std::size_t>(t) * R_ + r]; }
+  const double* lq_row(int t) const { return mixing_->log_q.data() + static_cast<std::size_t>(t) * R_; }
+  // A point of group t comes to basis measure r at the rate q[t,r]·base_rate(r), in the units of the weights. Mixed measures only.
+  const double* q_row(int t) const { return mixing_->q.data() + static_cast<std::size_t>(t) * R_; }
+  double base_rate(int r) const { return base_rate_[r]; }
+  double join_rate(int t, int r) const { return q_row(t)[r] * base_rate_[r]; }
   bool trivial_q() const { return trivial_q_; }
 
   // log of the factor in front of Π_c: Π_t ξ_t^(n_t−1)/Γ(n_t) Π_r e^(−ψ_r(ξ̄_r)), or Γ(α)/Γ(α+n) for the DP.
@@ -114,6 +118,14 @@ class Measure {
   void refresh();
   void find_blocks();
   bool reaches(int t, int r) const { return lq(t, r) > kNoMixing; }
+  // The mixing matrix and its log, which no update changes: copies of a measure share them.
+  struct Mixing {
+    std::vector<double> q, log_q;  // q is empty where it is 1
+    bool full = true;              // no zeros
+  };
+  static std::shared_ptr<const Mixing> mixing_of(const Prior& prior);
+  void sum_xi(const Block& block);
+  void log_mixtures(const std::vector<double>& log_terms, std::vector<double>& out) const;
   static double log_psi_over_alpha(double log_x, double sigma, double tau);
   static double psi_over_alpha(double log_x, double sigma, double tau) { return std::exp(log_psi_over_alpha(log_x, sigma, tau)); }
 
@@ -122,6 +134,9 @@ class Measure {
   void update_stable(Rng& rng, const std::vector<int>& sizes);
   void update_dirichlet(Rng& rng, const std::vector<int>& sizes);
   void update_groups(Rng& rng, const Tally& tally, const std::vector<char>* chosen);
+  bool tame() const;
+  void update_groups_tamely(Rng& rng, const Block& block, const Tally& tally, const std::vector<char>* chosen);
+  void update_groups_in_logs(Rng& rng, const Tally& tally, const std::vector<char>* chosen);
   void update_general(Rng& rng, const std::vector<int>& sizes, const Tally& tally, bool u_too);
   double log_scale_density(const Block& block, const Tally& tally, double sigma, double tau, double by, bool alpha_too) const;
   double update_scale(Rng& rng, const Block& block, const Tally& tally, double by, bool alpha_too);
@@ -136,13 +151,20 @@ class Measure {
   std::vector<int> n_t_;
   int n_ = 0;
   MeasureState now_;
-  std::vector<double> log_q_;
+  std::shared_ptr<const Mixing> mixing_;
   std::vector<Block> blocks_;  // of the groups that have points
   std::vector<int> block_of_;  // each group's, -1 for one without points
   // Derived from the state by refresh(): log ξ̄, log(ξ̄ + τ) less the unit, units, and log α_r + σ log(ξ̄_r + τ).
-  std::vector<double> log_xi_bar_, log_base_, base_unit_, group_unit_, log_new_, join_rate_, log_front_r_;
+  std::vector<double> log_xi_bar_, log_base_, base_rate_, base_unit_, group_unit_, log_new_, log_front_r_;
+  mutable std::vector<double> terms_;
+  // lnΓ(m−σ) − lnΓ(1−σ) as far as it was asked for; larger m in few places, by their last digits.
+  struct Known {
+    int m = -1;
+    double value = 0.0;
+  };
   mutable std::vector<double> table_;
-  mutable double table_sigma_ = -1.0;
+  mutable std::vector<Known> far_;
+  mutable double table_sigma_ = -1.0, table_base_ = 0.0;
 };
 
 }  // namespace hedgerow

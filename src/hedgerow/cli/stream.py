@@ -1,4 +1,4 @@
-"""hedgerow stream: rows in as JSON lines, clusters and their events out, for as long as rows come.
+"""hedgerow stream: rows in as lines of JSON or CSV, clusters and their events out, for as long as rows come.
 
 A thread reads lines, so that rows which wait go in together and a lone row is answered at once. A line that cannot be
 used is answered with an error line and changes nothing. Memory is bounded by --max-nodes, and with --state the trees
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import math
 import queue
 import signal
 import sys
@@ -27,31 +26,34 @@ from hedgerow.cli.model import add_model_arguments, choose_model, read_likelihoo
 from hedgerow.cli.output import Interrupted, add_command, answers, path_argument
 from hedgerow.cli.reading import read_kinds
 from hedgerow.cli.state_file import Note, StateFile
+from hedgerow.cli.stream_lines import Lines, column_of, is_plain
 from hedgerow.data.files import Dataset
-from hedgerow.data.frame import Frame, Series
+from hedgerow.data.frame import Frame
 from hedgerow.data.kinds import KINDS, Reading, understand
 from hedgerow.data.kinds.reading import Lost
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
 from hedgerow.trees import TreeStream
+from hedgerow.trees.forgetting import read_half_life
 
 __all__ = ["add"]
 
 SAVE_SECONDS = 60.0
-USUAL: dict[str, Any] = {"prior": None, "likelihood": None, "max_nodes": 100_000, "seed": 0}
+USUAL: dict[str, Any] = {"prior": None, "likelihood": None, "max_nodes": 100_000, "forget": None, "seed": 0}
 """Options that a state has for good, with what they are if nobody says it."""
 LONGEST_LINE = 1 << 20
 
 EXAMPLES = """examples:
   tail -f measurements.jsonl | hedgerow stream > clusters.jsonl
   hedgerow stream --state trees.hedge --id sensor --drop note < today.jsonl > clusters.jsonl
+  tail -n +1 -f log.csv | hedgerow stream --forget 10min --when time
 
-a line in is a list of numbers or an object:
+a line in is a list of numbers or an object, or a row of a CSV file whose first line has the names:
   [5.1, 3.5, 1.4, 0.2]
   {"sensor": "a7", "temperature": 21.5, "humidity": 0.43}
 lines out, one for each row, each event in the life of a cluster and each line that could not be used:
   {"row": 0, "id": "a7", "cluster": 0}
-  {"event": "split", "cluster": 5, "other": 0, "size": 12, "at": 340}
+  {"event": "split", "cluster": 5, "other": 0, "size": 3, "at": 340, "rows": [12, 88, 339]}
   {"line": 17, "error": "..."}
 and with --state, at the start and whenever it is saved, how many lines of input and rows it has in it:
   {"state": "trees.hedge", "lines": 341, "rows": 340}
@@ -63,8 +65,8 @@ def add(commands: Any) -> None:
     parser = add_command(
         commands,
         "stream",
-        "cluster rows as they come: JSON lines in, clusters and events out",
-        "Put rows into trees as they come. Reads JSON lines from standard input and answers on standard output; clusters keep "
+        "cluster rows as they come: lines of JSON or CSV in, clusters and events out",
+        "Put rows into trees as they come. Reads lines of JSON or CSV from standard input, answers on standard output; clusters keep "
         "their ids for life. The first rows decide what the model leaves open.",
         EXAMPLES,
         run,
@@ -87,6 +89,7 @@ def add(commands: Any) -> None:
         "--whole-batches", action="store_true", help="wait until a batch is full: the same input then gives the same answers"
     )
     parser.add_argument("--max-nodes", type=int, metavar="N", help=f"bound of memory (default: {USUAL['max_nodes']})")
+    parser.add_argument("--forget", metavar="HALFLIFE", help="rows to be forgotten: half of them after 5000 rows, say, or after 10min")
     parser.add_argument("--seed", type=int, metavar="N", help=f"decides the order within batches (default: {USUAL['seed']})")
     group = parser.add_argument_group("reading objects")
     group.add_argument("--columns", metavar="A,B,...", help="use these keys (default: all of the first object, sorted)")
@@ -94,6 +97,7 @@ def add(commands: Any) -> None:
     group.add_argument("--column", metavar="KEY=KIND", action="append", help=f"what a key holds: {', '.join(KINDS)} (may be repeated)")
     group.add_argument("--id", metavar="KEY", help="a key to repeat in the answer")
     group.add_argument("--times", metavar="KEY", help="times or places of the rows, for a MixedNRM prior")
+    group.add_argument("--when", metavar="KEY", help="when a row came, in seconds or as date and time, where --forget is a time")
     add_model_arguments(parser)
 
 
@@ -102,6 +106,10 @@ def run(options: argparse.Namespace) -> None:
     for name, least in (("first", 1), ("batch", 1), ("save_every", 0)):
         if not getattr(options, name) >= least:
             raise ParameterError(f"--{name.replace('_', '-')} {getattr(options, name)}: must be {least} or more.")
+    if read_half_life(options.forget, "stream")[1] and not options.when and not options.state:
+        raise ParameterError(f"--forget {options.forget}: must come with --when, the key that says when a row came.")
+    if options.forget is not None and options.max_nodes is not None:
+        raise ParameterError(f"--max-nodes {options.max_nodes}: must be left out with --forget, which bounds memory by itself.")
     if options.replay and not options.state:
         raise ParameterError("--replay: must come with --state, which knows the lines seen.")
     out = answers("stream")
@@ -158,6 +166,8 @@ def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk, stop: _Stop
         number = 0
         try:
             for number, line in _numbered(file):
+                if talk.format.is_header(line):
+                    continue
                 if number > skipped and line.strip():
                     waiting.put((number, line))
             short = f"--replay: the input must begin with the {skipped:,} lines that the state has seen. Got {number:,} lines."
@@ -202,6 +212,7 @@ class _Talk:
 
     def __init__(self, options: argparse.Namespace, out: TextIO, state: StateFile | None) -> None:
         self.options, self.out, self.state = options, out, state
+        self.format = Lines()
         self.columns = _listed(options.columns)
         self.chosen = {name: getattr(options, name) for name in USUAL}
         self.stream: TreeStream | None = None
@@ -275,7 +286,7 @@ class _Talk:
     def _add(self, rows: list[tuple[int, Any]]) -> None:
         """Rows as one batch; if it is refused, one by one, so that only those to blame are left out."""
         try:
-            X, times = self._table([row for _, row in rows])
+            X, times, when = self._table([row for _, row in rows])
             if self.stream is None and isinstance(X, Frame) and self.options.likelihood is None:
                 self.reading = understand(X, read_kinds(self.options.column))
             lost: Lost = {}
@@ -283,7 +294,7 @@ class _Talk:
                 X, lost = self.reading.read(X)
             stream = self._open(X) if self.stream is None else self.stream
             before, seen = stream.n_seen, stream.n_events
-            clusters = stream.add(X, times)
+            clusters = stream.add(X, times, when if stream.half_life[1] else None)
             self.gaps += sum(count for count, _ in lost.values())
         except ParameterError as error:
             if self.stream is None:  # the model does not suit the data: to go on would help nobody
@@ -299,7 +310,8 @@ class _Talk:
             self._write({"row": before + place} | named | {"cluster": cluster})
         for event in stream.events_since(seen):
             other = {"other": event.other} if event.other >= 0 else {}
-            self._write({"event": event.kind, "cluster": event.cluster} | other | {"size": event.size, "at": event.at})
+            rows_moved = {"rows": list(event.rows)} if event.rows else {}
+            self._write({"event": event.kind, "cluster": event.cluster} | other | {"size": event.size, "at": event.at} | rows_moved)
 
     def _open(self, X: Any) -> TreeStream:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is for the answers
@@ -307,21 +319,19 @@ class _Talk:
             source = Dataset(X, None if names is None else list(names), reading=self.reading)
             model = choose_model(source, self.options.prior, self.options.likelihood)
         seed, max_nodes = (USUAL[name] if self.chosen[name] is None else self.chosen[name] for name in ("seed", "max_nodes"))
-        return TreeStream(model, max_nodes=max_nodes, remember=False, seed=seed)
+        forget = self.chosen["forget"]
+        return TreeStream(model, max_nodes=max_nodes if forget is None else None, remember=False, forget=forget, seed=seed)
 
     def _parse(self, line: str) -> Any:
         """One line as a list of numbers, or as an object with the keys in use."""
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ParameterError(f"a line must be JSON. {error}") from error
+        row = self.format.row(line)
         if isinstance(row, list):
-            if not row or not all(_is_plain(entry) and not isinstance(entry, str) for entry in row):
+            if not row or not all(is_plain(entry) and not isinstance(entry, str) for entry in row):
                 raise ParameterError("a list must hold finite numbers, null where one is missing.")
             return row
         if not isinstance(row, dict):
             raise ParameterError("a line must be a list of numbers or an object.")
-        apart = {self.options.id, self.options.times, *_listed(self.options.drop)}
+        apart = {self.options.id, self.options.times, self.options.when, *_listed(self.options.drop)}
         if not self.columns:
             self.columns = sorted(key for key in row if key not in apart)
             if not self.columns:
@@ -329,24 +339,28 @@ class _Talk:
         if not any(key in row for key in self.columns):
             raise ParameterError(f"an object must have one of the keys {', '.join(self.columns)}.")
         for key in self.columns:
-            if not _is_plain(row.get(key)):
+            if not is_plain(row.get(key)):
                 raise ParameterError(f"an object must have a finite number, a text or null under {key!r}.")
         return row
 
-    def _table(self, rows: list[Any]) -> tuple[Any, Any]:
-        """Rows as a table, and their times."""
+    def _table(self, rows: list[Any]) -> tuple[Any, Any, Any]:
+        """Rows as a table, their times, and when they came."""
         if all(isinstance(row, list) for row in rows):
             if len({len(row) for row in rows}) > 1:
                 raise ParameterError("lists must be of equal length.")
-            return np.array(rows, dtype=np.float64), None
+            return np.array(rows, dtype=np.float64), None, None
         if any(isinstance(row, list) for row in rows):
             raise ParameterError("lines must be all lists or all objects.")
-        times = None
-        if self.options.times:
-            if any(self.options.times not in row for row in rows):
-                raise ParameterError(f"an object must have its time under {self.options.times!r}.")
-            times = np.array([row[self.options.times] for row in rows])
-        return Frame(list(self.columns), [_column([row.get(key) for row in rows]) for key in self.columns]), times
+        times, when = (self._under(key, rows) for key in (self.options.times, self.options.when))
+        return Frame(list(self.columns), [column_of([row.get(key) for row in rows]) for key in self.columns]), times, when
+
+    def _under(self, key: str | None, rows: list[Any]) -> Any:
+        """What all rows have under a key that they must have."""
+        if not key:
+            return None
+        if any(row.get(key) is None for row in rows):
+            raise ParameterError(f"an object must have its time under {key!r}.")
+        return np.array([row[key] for row in rows])
 
     def _refuse(self, number: int, error: ParameterError) -> None:
         self.bad += 1
@@ -378,21 +392,6 @@ def _choices(options: argparse.Namespace, before: dict[str, Any], stream: TreeSt
             shown = f"--{name.replace('_', '-')} {getattr(options, name)}"
             raise ParameterError(f"{shown}: must be as when --state {options.state} began, or left out; a state has its model already.")
     return chosen
-
-
-def _is_plain(entry: object) -> bool:
-    if isinstance(entry, int):
-        return abs(entry) < 1 << 1000  # finite as a float
-    return entry is None or isinstance(entry, str) or (isinstance(entry, float) and math.isfinite(entry))
-
-
-def _column(entries: list[Any]) -> Series:
-    """Numbers as numbers; anything else as it is, None where missing."""
-    if all(entry is None or (isinstance(entry, (int, float)) and not isinstance(entry, bool)) for entry in entries):
-        return Series(np.array([np.nan if entry is None else float(entry) for entry in entries]))
-    objects = np.empty(len(entries), dtype=object)
-    objects[:] = entries
-    return Series(objects)
 
 
 def _listed(text: str | None) -> list[str]:

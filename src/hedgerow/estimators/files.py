@@ -17,6 +17,7 @@ from hedgerow.mixture import MODEL_CLASSES
 from hedgerow.priors import Prior
 from hedgerow.trees import TreeStream
 from hedgerow.trees.files import load_stream, save_stream
+from hedgerow.trees.forgetting import as_text, read_half_life
 
 if TYPE_CHECKING:
     from hedgerow.estimators.incremental import IncrementalBHC
@@ -37,6 +38,7 @@ def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -
     whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
     given = estimator.get_params(deep=False)
     given.pop("random_state")
+    given["forget"] = as_text(given["forget"])
     content: dict[str, Any] = {"parameters": {name: encode(value, arrays, name, MODEL_CLASSES) for name, value in given.items()}}
     columns = getattr(estimator, "feature_names_in_", None)
     content |= {
@@ -58,6 +60,7 @@ def read_incremental(path: str | os.PathLike[str], names: Iterable[str]) -> dict
     content, arrays = load_stream(path, stream.__setstate__, _KIND)
     try:
         stored = content["parameters"]
+        stored = {"forget": None} | stored  # files of before had no forgetting
         _need(set(stored) == set(names) - {"random_state"}, "parameters that it does not have")
         parts: dict[str, Any] = {name: decode(stored[name], arrays, MODEL_CLASSES) for name in stored}
         _need(isinstance(parts["prior"], Prior | None) and isinstance(parts["likelihood"], Likelihood | None), "a model that is none")
@@ -84,6 +87,7 @@ def _check(stream: TreeStream, parts: dict[str, Any]) -> None:
     seen = stream.n_seen
     _need(seen > 0 and parts["_given"] > 0, "no rows")
     _need(parts["remember"] is stream.remembers, "a stream that remembers other things")
+    _need(read_half_life(parts["forget"], "forget") == stream.half_life, "a stream that forgets other things")
     numbers, last, rows = parts["numbers"], parts["_last"], parts["_rows"]
     _need(numbers.dtype == np.int32 and numbers.ndim == 1 and last.dtype == np.int32 and last.ndim == 1, "numbers of another type")
     _need(len(numbers) > 0 and numbers[0] == -1 and int(numbers.min()) >= -1, "numbers that are none")

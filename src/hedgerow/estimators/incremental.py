@@ -17,7 +17,7 @@ from hedgerow.data.container import from_file
 from hedgerow.estimators.base import GivenRows, PredictingClusterer
 from hedgerow.estimators.files import read_incremental, write_incremental
 from hedgerow.estimators.validation import model_for, read_seed
-from hedgerow.estimators.weights import fold_labels
+from hedgerow.estimators.weights import fold_labels, repeat_times
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
@@ -58,8 +58,11 @@ class IncrementalBHC(PredictingClusterer):
         Keep 4 bytes for every row ever seen, so that `labels_` covers all of them; otherwise it covers the last batch.
     repeats : int, default 1
         Put every batch in so many times and keep the best, as for `TreeStream`.
+    forget : float, str or timedelta, optional
+        The half-life of a row, in rows or as a time such as "10min", which asks for `when` with every batch. Clusters are those of the
+        rows still alive; one that has lost its last row has died. Goes without `max_nodes`.
     random_state : int, RandomState, Generator or None
-        Decides the order within batches and the hyper-parameters.
+        Decides the order within batches, the hyper-parameters and how long rows live.
 
     Attributes
     ----------
@@ -103,6 +106,7 @@ class IncrementalBHC(PredictingClusterer):
         revise: bool = True,
         remember: bool = True,
         repeats: int = 1,
+        forget: Any = None,
         random_state: Any = None,
     ) -> None:
         self.prior = prior
@@ -111,6 +115,7 @@ class IncrementalBHC(PredictingClusterer):
         self.revise = revise
         self.remember = remember
         self.repeats = repeats
+        self.forget = forget
         self.random_state = random_state
 
     _numbers: _Numbers
@@ -119,17 +124,29 @@ class IncrementalBHC(PredictingClusterer):
     _given: int
     stream_: TreeStream
 
-    def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
-        """Start anew with X as one batch; parameters as for `HedgerowClusterer.fit`."""
-        with _alone(self), self._unless_refused():
-            return super().fit(X, y, times, sample_weight)
+    def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None, when: Any = None) -> Self:
+        """Start anew with X as one batch; parameters as for `HedgerowClusterer.fit`, and `when` as for `partial_fit`.
 
-    def partial_fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
+        Parameters
+        ----------
+        X, y, times, sample_weight : as for `HedgerowClusterer.fit`
+        when : (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        with _alone(self), self._unless_refused():
+            return self._learn(self._read_rows(X, times, sample_weight, fitting=True), when, fresh=True)
+
+    def partial_fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None, when: Any = None) -> Self:
         """Add a batch of rows; y is not used, `times` and `sample_weight` as in `fit`.
 
         Parameters
         ----------
         X, y, times, sample_weight : as for `fit`
+        when : (n,), optional
+            Where `forget` is a time, when each row came: seconds, or dates with times.
 
         Returns
         -------
@@ -137,7 +154,7 @@ class IncrementalBHC(PredictingClusterer):
         """
         with _alone(self), self._unless_refused():
             fresh = not hasattr(self, "stream_")
-            return self._learn(self._read_rows(X, times, sample_weight, fitting=fresh), fresh=fresh)
+            return self._learn(self._read_rows(X, times, sample_weight, fitting=fresh), when, fresh=fresh)
 
     def _predict(self, data: Any, times: Any) -> IntArray:
         with _alone(self):
@@ -214,14 +231,14 @@ class IncrementalBHC(PredictingClusterer):
             raise
 
     def _fit_rows(self, given: GivenRows) -> Self:
-        return self._learn(given, fresh=True)
+        return self._learn(given, None, fresh=True)
 
-    def _learn(self, given: GivenRows, *, fresh: bool) -> Self:
+    def _learn(self, given: GivenRows, when: Any, *, fresh: bool) -> Self:
         data, times, n, rows = given
         stream = self._open(data) if fresh else self.stream_
         numbers: _Numbers = _Numbers() if fresh else self._numbers
         seen = stream.n_events
-        batch = stream.add(data, times)
+        batch = stream.add(data, times, repeat_times(when, rows, n, type(self).__name__))
         numbers.meet(batch, stream.cluster_ids, stream.events_since(seen))
         if fresh:
             self._rows, self._given = None, 0
@@ -239,7 +256,8 @@ class IncrementalBHC(PredictingClusterer):
         owner = type(self).__name__
         model = model_for(self, X)
         seed = read_seed(self.random_state, owner)
-        return TreeStream(model, max_nodes=self.max_nodes, revise=self.revise, remember=self.remember, repeats=self.repeats, seed=seed)
+        names = ("max_nodes", "revise", "remember", "repeats", "forget")
+        return TreeStream(model, seed=seed, **{name: getattr(self, name) for name in names})
 
     def _log_weights(self, data: Any, times: Any) -> FloatArray:
         with _alone(self):

@@ -67,15 +67,17 @@ def load_stream(
             measure = _named(arrays, "measure.") or {name: state.pop(name) for name in ("log_u", "alpha")}
             state["measure"] = packed(measure | dict(zip(("sigma", "tau", "theta"), state.pop("hyper", ()), strict=False)))
         options = content["options"]
-        max_nodes, revise, remember, repeats = options if len(options) > 3 else (*options, 1)  # files of before had three
-        good = type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
+        # Files of before had three, then four.
+        max_nodes, revise, remember, repeats, half_life, clock = (*options, *(0, True, True, 1, 0.0, False)[len(options) :])
+        good = type(half_life) is float and 0 <= half_life <= 1e15 and type(clock) is bool and not (max_nodes and half_life)
+        good = good and type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
         good = good and type(repeats) is int and 1 <= repeats <= 1000
         if not (good and 0 <= content["seed"] < 1 << 64 and type(revise) is type(remember) is bool):
             raise ValueError("options that no stream has")
         rebuild(
             {
                 "model": decode(content["model"], arrays, MODEL_CLASSES),
-                "options": (max_nodes, revise, remember, repeats),
+                "options": (max_nodes, revise, remember, repeats, half_life, clock),
                 "seed": content["seed"],
                 "times": (arrays.get("times.names"), arrays.get("times.q")),
                 "rows": _rows(content["rows"], arrays),

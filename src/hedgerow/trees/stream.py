@@ -3,7 +3,8 @@
 Rows go into the trees as in `ibhc`. Old rows are looked at again: all of them whenever a young stream has doubled, later one for
 every new row. u and the hyper-parameters are drawn anew after every batch. A cluster keeps its id for life: when it is cut, the largest
 piece goes on under the old id; when two join, the larger one's id stays. `max_nodes` bounds memory: subtrees that are certainly
-one cluster are folded into summary leaves, which keep their sufficient statistics and forget their rows.
+one cluster are folded into summary leaves, which keep their sufficient statistics and forget their rows. `forget` lets rows go as they
+age, and with its last row a cluster dies (`forgetting` has the model).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,9 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import Values
 from hedgerow.trees import files
+from hedgerow.trees.events import KINDS, Event
 from hedgerow.trees.forest import Forest
+from hedgerow.trees.forgetting import read_half_life, read_when
 from hedgerow.trees.rows import RowStore
 from hedgerow.trees.stream_times import StreamTimes
 
@@ -34,32 +37,6 @@ FloatArray = npt.NDArray[np.float64]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-KINDS = ("born", "split", "joined", "died")
-
-
-class Event(NamedTuple):
-    """Something in the life of a cluster.
-
-    `born`: a new row founded `cluster`. `split`: `size` rows left cluster `other` and are now `cluster`, a new one or one that was
-    there. `joined`: `cluster` became part of `other`. `died`: `cluster` is no more. `at` counts the rows seen by then; `other` is -1
-    where there is none.
-
-    Attributes
-    ----------
-    at : int
-    kind : {"born", "split", "joined", "died"}
-    cluster, other, size : int
-
-    >>> Event(at=1, kind="born", cluster=0, other=-1, size=1).kind
-    'born'
-    """
-
-    at: int
-    kind: str
-    cluster: int
-    other: int
-    size: int
 
 
 def _alone(method: Callable[Concatenate[TreeStream, P], R]) -> Callable[Concatenate[TreeStream, P], R]:
@@ -100,8 +77,12 @@ class TreeStream:
         Put every batch in so many times, in random orders, from the same trees as they were before it, with u and the
         hyper-parameters drawn anew in between; the outcome of highest log joint stays (Lee & Choi 2014, algorithm 3, whose past
         is fixed: `revise=False`). Costs so many times as much, and a copy of the nodes held each.
+    forget : float, str or timedelta, optional
+        The half-life of a row: a number of rows, or a time such as "10min", which asks for `when` in `add`. Every row lives for an
+        exponential time of that half-life after it came, and what is clustered are the rows alive. Goes without `max_nodes`:
+        some 1.44 half-lives of rows are held.
     seed : int, optional
-        Decides the order within batches, u and the hyper-parameters.
+        Decides the order within batches, u, the hyper-parameters and how long rows live.
 
     >>> import numpy as np
     >>> from hedgerow.likelihoods import GaussianWishart
@@ -129,6 +110,7 @@ class TreeStream:
         revise: bool = True,
         remember: bool = True,
         repeats: int = 1,
+        forget: Any = None,
         seed: int | None = None,
     ) -> None:
         """Check the options; the first batch starts the trees."""
@@ -142,8 +124,11 @@ class TreeStream:
         require(_is_whole(repeats) and 1 <= repeats <= 1000, owner, "repeats", repeats, "be a whole number from 1 to 1,000")
         good = seed is None or (_is_whole(seed) and seed >= 0)
         require(good, owner, "seed", seed, "be a whole number from 0 up, or None")
+        half_life = read_half_life(forget, owner)
+        if forget is not None and max_nodes is not None:
+            raise ParameterError(f"{owner}(max_nodes={max_nodes}): max_nodes must be None with forget, which bounds memory by itself.")
         self._model = model
-        self._options = (int(max_nodes or 0), revise, remember, int(repeats))
+        self._options = (int(max_nodes or 0), revise, remember, int(repeats), *half_life)
         self._seed = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         self._lock = threading.RLock()
         self._core: _core.TreeStream | None = None
@@ -154,7 +139,7 @@ class TreeStream:
     # ---- rows in
 
     @_alone
-    def add(self, X: Any, times: Any = None) -> IntArray:
+    def add(self, X: Any, times: Any = None, when: Any = None) -> IntArray:
         """Put a batch of rows in; returns the ids of their clusters.
 
         A batch that is refused leaves the stream as it was.
@@ -163,6 +148,9 @@ class TreeStream:
         ----------
         X : table
         times : (rows,), optional
+            Groups of a `MixedNRM` prior.
+        when : (rows,), optional
+            Where `forget` is a time, when each row came: seconds, dates with times, or texts of these.
 
         Returns
         -------
@@ -173,8 +161,9 @@ class TreeStream:
         bound = model.bind(data)
         times_after, grouping = self._times.read(model.prior, times, bound.n_rows)
         codes = None if grouping is None else grouping.codes
+        moments = read_when(when, bound.n_rows, "TreeStream.add", self._options[5])
         if self._core is None:
-            core = _core.TreeStream(bound, model.prior.to_core(grouping), codes, *self._options, self._seed)
+            core = _core.TreeStream(bound, model.prior.to_core(grouping), codes, *self._options, self._seed, moments)
             self._core, self._model = core, model
         else:
             core = self._core
@@ -182,7 +171,7 @@ class TreeStream:
                 core.extend_groups(model.prior.to_core(grouping))
                 self._times = times_after
             try:
-                core.add(bound, codes)
+                core.add(bound, codes, moments)
             except ValueError as error:
                 raise ParameterError(f"TreeStream.add(X=...): X must fit the stream: {error}.") from error
         self._times = times_after
@@ -201,10 +190,21 @@ class TreeStream:
         """Whether `labels` can be asked for."""
         return self._options[2]
 
+    @property
+    def half_life(self) -> tuple[float, bool]:
+        """The half-life of rows, 0 where none is forgotten, and whether it is in seconds."""
+        return self._options[4], self._options[5]
+
     n_seen: int = _count("n_seen", "Rows so far.")
     n_clusters: int = _count("n_clusters", "Clusters now.")
     n_nodes: int = _count("n_nodes", "Inner nodes and summary leaves held.")
     evaluations: int = _count("evaluations", "Marginal likelihoods evaluated so far.")
+
+    @property
+    @_alone
+    def n_held(self) -> int:
+        """Rows that are not forgotten."""
+        return 0 if self._core is None else int(self._core.sizes().sum())
 
     @property
     @_alone
@@ -221,7 +221,7 @@ class TreeStream:
     @property
     @_alone
     def labels(self) -> IntArray:
-        """The cluster id of every row seen, as of now."""
+        """The cluster id of every row seen, as of now; of rows that are forgotten, as of then."""
         core = self._started()
         if not self._options[2]:
             raise ParameterError("TreeStream.labels: remember must be True for the stream to know its old rows. Got False.")
@@ -250,7 +250,11 @@ class TreeStream:
         if self._core is None:
             return []
         columns = [column.tolist() for column in self._core.events(int(first))]
-        return [Event(at, KINDS[kind], cluster, other, size) for at, kind, cluster, other, size in zip(*columns, strict=True)]
+        moved = {number - int(first): tuple(points.tolist()) for number, points in self._core.moved_last()}
+        return [
+            Event(at, KINDS[kind], cluster, other, size, moved.get(i, ()))
+            for i, (at, kind, cluster, other, size) in enumerate(zip(*columns, strict=True))
+        ]
 
     @property
     @_alone
@@ -341,7 +345,7 @@ class TreeStream:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Rebuild the stream; the core checks that the parts fit."""
         self._lock = threading.RLock()
-        self._model, self._options, self._seed = state["model"], (*state["options"], 1)[:4], state["seed"]
+        self._model, self._options, self._seed = state["model"], all_options(state["options"]), state["seed"]
         self._times = StreamTimes(*state["times"])
         self._times.check(self._model.prior)
         self._rows = RowStore()
@@ -362,6 +366,11 @@ class TreeStream:
 
     def __repr__(self) -> str:
         return f"TreeStream({self.n_seen} rows in {self.n_clusters} clusters)"
+
+
+def all_options(stored: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Those of a stream, from a state that may be older than some of them."""
+    return (*stored, *(0, True, True, 1, 0.0, False)[len(stored) :])
 
 
 def _is_whole(value: object) -> bool:
