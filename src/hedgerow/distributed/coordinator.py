@@ -24,6 +24,7 @@ from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_ro
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Place, Sweep, Tell
 from hedgerow.mixture import Mixture
+from hedgerow.posterior.elsewhere import KnownClusters
 from hedgerow.priors.state import numbers, packed, with_log_u
 
 __all__ = ["Coordinator"]
@@ -113,6 +114,11 @@ class Coordinator:
         answers = self.workers.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path)))
         self._names = None
         return answers
+
+    def clusters(self) -> KnownClusters:
+        """Sizes and statistics of the present clusters."""
+        packed = self._ledger.pack()
+        return KnownClusters(packed["numbers"], packed["start"], self.sizes)
 
     def state(self) -> dict[str, Any]:
         """All that `restore` needs beside the labels."""

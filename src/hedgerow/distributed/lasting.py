@@ -1,9 +1,9 @@
 """Lasting: a distributed run in a folder, from which it can be taken up again.
 
-    run.hedge                        model, kernel and numbers of the run
-    state-000012.hedge               after iteration 12: u, hyper-parameters, statistics of the clusters, traces
-    labels-000012/shard-00003.npy    labels of that state, written where the shards are
-    draws/draw-000007/...            labels of kept draws, where those are wanted
+    run.hedge                                model, kernel and numbers of the run
+    chain-0/state-000012.hedge               after iteration 12: u, hyper-parameters, statistics of the clusters, traces
+    chain-0/labels-000012/shard-00003.npy    labels of that state, written where the shards are
+    chain-0/draws/draw-000007/...            clusters of a kept draw, and labels where those are wanted
 
 A state is written when all its labels are there, and names their checksums, so it is whole or absent; the two newest stay.
 """
@@ -26,18 +26,19 @@ from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.record import Record
 from hedgerow.distributed.scouts import Known
-from hedgerow.distributed.working_shard import fingerprint, shard_file
+from hedgerow.distributed.working_shard import fingerprint
 from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
+from hedgerow.posterior.elsewhere import shard_file
 from hedgerow.priors.state import with_log_u
 from hedgerow.sampling import Checkpoint
 from hedgerow.sampling.lock import FolderLock
 
-__all__ = ["Course", "Lasting", "Standing"]
+__all__ = ["ChainFolder", "Course", "Lasting", "Standing"]
 
-_RUN, _STATE, _VERSION = "distributed run", "distributed state", 1
+_RUN, _STATE, _VERSION = "distributed run", "distributed state", 2
 _CLASSES: Mapping[str, type] = {**MODEL_CLASSES, "Conditional": Conditional}
-_NUMBERS = ("draws", "warmup", "thin", "seed")
+_NUMBERS = ("draws", "warmup", "thin", "chains", "seed")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Course:
     draws: int
     warmup: int
     thin: int
+    chains: int
     seed: int
     labels: str
 
@@ -75,7 +77,6 @@ class Lasting:
     def __init__(self, checkpoint: Checkpoint, owner: str) -> None:
         self.folder = Path(checkpoint.path)
         self._every = checkpoint.every
-        self._began = self._last = time.monotonic()
         plain = checkpoint.note is None and not checkpoint.replace
         require(plain, owner, "checkpoint", checkpoint, "have neither replace nor note; remove the folder of an old run yourself")
         if owner == "distributed.sample":
@@ -84,14 +85,12 @@ class Lasting:
         else:
             there = (self.folder / "run.hedge").is_file()
             require(there, owner, "checkpoint", str(self.folder), "name the folder of a distributed run that has begun")
-        links = [path.name for path in self.folder.iterdir() if path.is_symlink()]
-        require(not links, owner, "checkpoint", str(self.folder), f"have files of its own, not links; {', '.join(links[:1])} is one")
+        refuse_links(self.folder, owner)
         self._lock = FolderLock(self.folder, owner)
 
-    @property
-    def draws(self) -> Path:
-        """Where labels of kept draws go."""
-        return self.folder / "draws"
+    def chain(self, number: int) -> ChainFolder:
+        """The part of one chain."""
+        return ChainFolder(self.folder / f"chain-{number}", self._every)
 
     def release(self) -> None:
         """Let others write to the folder."""
@@ -116,6 +115,45 @@ class Lasting:
         content |= {name: getattr(course, name) for name in _NUMBERS}
         write_container(self.folder / "run.hedge", _RUN, _VERSION, content, arrays)
 
+    def course(self) -> Course:
+        """What the run is to do."""
+        stored = read_container(self.folder / "run.hedge", _RUN, (_VERSION,))
+        content = stored.content
+        try:
+            model, kernel = (decode(content[name], stored.arrays, _CLASSES) for name in ("model", "kernel"))
+            numbers = {name: int(content[name]) for name in _NUMBERS}
+            good = isinstance(model, Mixture) and isinstance(kernel, Conditional) and content["labels"] in ("last", "all", "none")
+            good = (
+                good and min(numbers["draws"], numbers["thin"], numbers["chains"]) >= 1 and min(numbers["warmup"], numbers["seed"]) >= 0
+            )
+            if not good:
+                raise ValueError("values out of range")
+            return Course(model, kernel, labels=content["labels"], **numbers)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"resume(...): run.hedge must describe a run. Got parts that do not fit: {error}.") from error
+
+
+def refuse_links(folder: Path, owner: str) -> None:
+    """Files of the run's own only: a link could lead the next write elsewhere."""
+    links = [path.name for path in folder.iterdir() if path.is_symlink()]
+    require(not links, owner, "checkpoint", str(folder), f"have files of its own, not links; {', '.join(links[:1])} is one")
+
+
+class ChainFolder:
+    """The folder of one chain of a run."""
+
+    def __init__(self, folder: Path, every: float | None) -> None:
+        self.folder = folder
+        self._every = every
+        self._began = self._last = time.monotonic()
+        if folder.is_dir():
+            refuse_links(folder, "distributed.resume")
+
+    @property
+    def draws(self) -> Path:
+        """Where clusters and labels of kept draws go."""
+        return self.folder / "draws"
+
     def due(self) -> bool:
         """Whether it is time for a state: after `every` seconds, or ten, and a two-hundredth of the run later on."""
         now = time.monotonic()
@@ -124,6 +162,7 @@ class Lasting:
 
     def save(self, chain: Coordinator, iteration: int, record: Record) -> None:
         """Labels by the shards, then the state; then what is older than the state before goes."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         prints = chain.write_labels(self.folder / f"labels-{iteration:06d}")
         state, traces = chain.state(), record.traces()
         stats = traces.pop("sample_stats", {})
@@ -141,23 +180,6 @@ class Lasting:
             if re.fullmatch(r"labels-\d{6,}", path.name) and int(path.name[7:]) not in kept:
                 shutil.rmtree(path)
 
-    # ---- reading
-
-    def course(self) -> Course:
-        """What the run is to do."""
-        stored = read_container(self.folder / "run.hedge", _RUN, (_VERSION,))
-        content = stored.content
-        try:
-            model, kernel = (decode(content[name], stored.arrays, _CLASSES) for name in ("model", "kernel"))
-            numbers = {name: int(content[name]) for name in _NUMBERS}
-            good = isinstance(model, Mixture) and isinstance(kernel, Conditional) and content["labels"] in ("last", "all", "none")
-            good = good and min(numbers["draws"], numbers["thin"]) >= 1 and min(numbers["warmup"], numbers["seed"]) >= 0
-            if not good:
-                raise ValueError("values out of range")
-            return Course(model, kernel, labels=content["labels"], **numbers)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"resume(...): run.hedge must describe a run. Got parts that do not fit: {error}.") from error
-
     def standing(self) -> Standing | None:
         """The newest state that is whole; None before the first. A damaged one gives way to the one before."""
         trouble: FormatError | None = None
@@ -172,6 +194,8 @@ class Lasting:
 
     def _states(self) -> list[int]:
         """Iterations of the states there are, newest first."""
+        if not self.folder.is_dir():
+            return []
         found = (re.fullmatch(r"state-(\d{6,})\.hedge", path.name) for path in self.folder.iterdir())
         return sorted((int(match[1]) for match in found if match), reverse=True)
 

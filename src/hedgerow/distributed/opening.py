@@ -20,12 +20,14 @@ from hedgerow.mixture import Mixture
 from hedgerow.sampling import sample as sample_here
 from hedgerow.summaries.partitions import canonical
 
-__all__ = ["OWNER", "SETTLED", "check_model", "open_chain", "open_shards", "reopen_chain"]
+__all__ = ["OPENED", "OWNER", "SETTLED", "check_model", "open_chain", "open_data", "open_shards", "reopen_chain"]
 
 OWNER = "distributed.sample"
 LongArray = npt.NDArray[np.int64]
 
 _MOST_ROWS = 2**31 - 1
+OPENED = 1
+"""Commands that all chains share: open."""
 SETTLED = 3
 """Commands before the first labels: open, bind, mark."""
 _WARMUP_OF_SCOUTS = 100
@@ -51,11 +53,18 @@ def open_shards(owner: str, workers: Workers, model: Mixture) -> LongArray:
     return sizes
 
 
+def open_data(workers: Workers, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray]:
+    """Load the shards and resolve the model, the same for all chains."""
+    sizes = open_shards(OWNER, workers, model)
+    data, _ = fetch_rows(workers, choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1]), _first(sizes))
+    return model.resolve(data, int(sizes.sum())), sizes
+
+
 def open_chain(
-    workers: Workers, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None, *, sizes: LongArray | None = None
 ) -> tuple[Mixture, LongArray, Coordinator]:
-    """Load the shards, choose scouts, resolve the model and place the rows."""
-    resolved, sizes, scouts, data = _bind(workers, model, kernel, seed)
+    """Load the shards, unless their sizes are known, choose scouts, resolve the model and place the rows."""
+    resolved, sizes, scouts, data = _bind(workers, model, kernel, seed, sizes)
     trees = isinstance(init, str) and init == "ibhc"
     known = _sprout(workers, resolved, data, sizes, seed) if trees else scouts.pack(scouts.clusters)
     workers.ask(Mark(known, _STRANGE))
@@ -66,10 +75,10 @@ def open_chain(
 
 
 def reopen_chain(
-    workers: Workers, model: Mixture, kernel: Conditional, seed: int, standing: Standing
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, standing: Standing, *, sizes: LongArray
 ) -> tuple[Mixture, LongArray, Coordinator]:
     """The same for a run that has been left: rows are put where they were."""
-    resolved, sizes, scouts, _ = _bind(workers, model, kernel, seed)
+    resolved, sizes, scouts, _ = _bind(workers, model, kernel, seed, sizes)
     wanted = f"be the shards that the run began with, of {', '.join(str(len(part)) for part in standing.labels)} rows"
     good = len(sizes) == len(standing.labels) and all(len(p) == n for p, n in zip(standing.labels, sizes, strict=True))
     require(good, "distributed.resume", "shards", sizes.tolist(), wanted)
@@ -81,9 +90,11 @@ def reopen_chain(
     return resolved, sizes, chain
 
 
-def _bind(workers: Workers, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray, Scouts, Any]:
+def _bind(
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, sizes: LongArray | None
+) -> tuple[Mixture, LongArray, Scouts, Any]:
     """Shards under the resolved likelihood, with their scouts."""
-    sizes = open_shards(OWNER, workers, model)
+    sizes = open_shards(OWNER, workers, model) if sizes is None else sizes
     first = _first(sizes)
     rows = choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1])
     data, local = fetch_rows(workers, rows, first)

@@ -71,6 +71,10 @@ class Workers:
         """Forget all but the first `kept` changes: `commands` now lead from there to where the shards are."""
         self._history = [*self._history[:kept], (self._last, list(commands))]
 
+    def forget_after(self, kept: int) -> None:
+        """Forget all but the first `kept` changes: what follows does not depend on the others."""
+        self._history = self._history[:kept]
+
     @property
     def size(self) -> int:
         """Workers there were at the start; 0 for this process."""

@@ -23,6 +23,7 @@ from hedgerow.distributed.sources import Source
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
+from hedgerow.posterior.elsewhere import shard_file
 from hedgerow.writing import whole_file
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "fingerprint",
     "forget",
     "serve",
-    "shard_file",
 ]
 
 _STRANGERS = 1 << 20
@@ -263,11 +263,6 @@ class Tell(Command):
             return {"labels": labels}
         write_whole(shard_file(self.path, shard.source.number), labels)
         return {"fingerprint": fingerprint(labels)}
-
-
-def shard_file(folder: Path, shard: int) -> Path:
-    """Where a shard writes its labels."""
-    return folder / f"shard-{shard:05d}.npy"
 
 
 def fingerprint(labels: npt.NDArray[Any]) -> str:
