@@ -6,21 +6,11 @@
 
 #include "arrays.hpp"
 #include "hedgerow/builder.hpp"
-#include "hedgerow/predictive.hpp"
 #include "hedgerow/shard.hpp"
+#include "packed.hpp"
 
 namespace hedgerow::bindings {
 namespace {
-
-Packed packed_of(In<double, 1> numbers, In<std::int64_t, 1> start, std::size_t sets) {
-  check(start.shape(0) == sets + 1 && start(0) == 0 && start(sets) == static_cast<std::int64_t>(numbers.shape(0)),
-        "packed statistics must name every set");
-  for (std::size_t s = 0; s < sets; ++s) check(start(s) <= start(s + 1), "packed statistics must be in order");
-  Packed out;
-  out.start = list_of(start);
-  out.numbers.assign(numbers.data(), numbers.data() + numbers.shape(0));
-  return out;
-}
 
 void put(nb::dict& out, const Packed& sets) {
   out["count"] = to_array(sets.count);
@@ -75,6 +65,23 @@ class Ledger {
     for (std::size_t i = 0; i < rows.shape(0); ++i) {
       check(rows(i) >= 0 && rows(i) < likelihood_->rows(), "no such row");
       statistics_->add(to, rows(i));
+    }
+  }
+
+  // Every row into the slot of its label; entries that are missing are filled in given the rows before, those without gaps first.
+  void fill(In<std::int32_t, 1> labels, std::uint64_t seed) {
+    const std::vector<std::int32_t> where = list_of(labels);
+    check(static_cast<int>(where.size()) == likelihood_->rows(), "labels must have one entry per row");
+    for (std::int32_t c : where) slot(c);
+    std::vector<char> gaps(where.size(), 0);
+    const std::vector<int> open = likelihood_->imputed_rows();
+    for (int row : open) gaps[row] = 1;
+    for (std::size_t i = 0; i < where.size(); ++i)
+      if (!gaps[i]) statistics_->add(where[i], static_cast<int>(i));
+    Rng rng(seed);
+    for (int row : open) {
+      statistics_->impute(row, where[row], rng);
+      statistics_->add(where[row], row);
     }
   }
 
@@ -172,50 +179,6 @@ Proposals proposals_of(In<std::int32_t, 1> role, In<std::int32_t, 1> side, In<st
   return out;
 }
 
-// Clusters of one draw as they were packed, with the sizes of all their rows.
-struct KnownClusters {
-  std::unique_ptr<Statistics> statistics;
-  std::vector<int> sizes;
-};
-
-KnownClusters known_clusters(const Likelihood& likelihood, In<double, 1> numbers, In<std::int64_t, 1> start,
-                             In<std::int64_t, 1> sizes) {
-  const std::size_t k = sizes.shape(0);
-  check(k > 0, "at least one cluster is needed");
-  const Packed clusters = packed_of(numbers, start, k);
-  KnownClusters out{likelihood.statistics(Layout::clusters), {}};
-  for (std::size_t c = 0; c < k; ++c) {
-    check(sizes(c) >= 1 && sizes(c) <= 2147483647, "clusters must have rows");
-    out.sizes.push_back(static_cast<int>(sizes(c)));
-  }
-  out.statistics->reset(static_cast<int>(k) + 1);
-  for (std::size_t c = 0; c < k; ++c) out.statistics->unpack(static_cast<int>(c), clusters.set(c));
-  return out;
-}
-
-Out<double> predictive_known(const Likelihood& likelihood, const Measure& measure, In<double, 1> numbers, In<std::int64_t, 1> start,
-                             In<std::int64_t, 1> sizes) {
-  KnownClusters known = known_clusters(likelihood, numbers, start, sizes);
-  double* out;
-  auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows()), known.sizes.size() + 1}, &out);
-  nb::gil_scoped_release release;
-  predictive(likelihood, *known.statistics, measure, known.sizes, out);
-  return result;
-}
-
-Out<double> left_out_known(const Likelihood& likelihood, const Measure& measure, In<double, 1> numbers, In<std::int64_t, 1> start,
-                           In<std::int64_t, 1> sizes, In<std::int32_t, 1> labels) {
-  KnownClusters known = known_clusters(likelihood, numbers, start, sizes);
-  const std::vector<int> where = list_of(labels);
-  check(static_cast<int>(where.size()) == likelihood.rows(), "labels must have one entry per row");
-  for (int c : where) check(c >= 0 && c < static_cast<int>(known.sizes.size()), "no such cluster");
-  double* out;
-  auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows())}, &out);
-  nb::gil_scoped_release release;
-  left_out(likelihood, *known.statistics, measure, known.sizes, where, out);
-  return result;
-}
-
 }  // namespace
 
 void bind_shard(nb::module_& m) {
@@ -225,6 +188,7 @@ void bind_shard(nb::module_& m) {
       .def("fold", &Ledger::fold, nb::arg("numbers"), nb::arg("start"), nb::arg("target"), "Adds packed sets to slots.")
       .def("restore", &Ledger::restore, nb::arg("numbers"), nb::arg("start"), "Slots as they were when packed.")
       .def("add_rows", &Ledger::add_rows, nb::arg("slot"), nb::arg("rows"))
+      .def("fill", &Ledger::fill, nb::arg("labels"), nb::arg("seed"), "All rows into slots, missing entries filled in.")
       .def("halve", &Ledger::halve, nb::arg("first"), nb::arg("second"), nb::arg("rows"), nb::arg("first_anchor"),
            nb::arg("second_anchor"), nb::arg("scans"), nb::arg("seed"), "Rows take one of two sides, scan after scan.")
       .def(
@@ -249,6 +213,13 @@ void bind_shard(nb::module_& m) {
           nb::arg("likelihood"), nb::arg("first_row"), nb::arg("seed"))
       .def_prop_ro("n_rows", &Shard::rows)
       .def("labels", [](const Shard& s) { return to_array(s.labels()); })
+      .def(
+          "fillings", [](const Shard& s) { return to_array(s.fillings()); }, "Missing entries of all rows as they are filled in.")
+      .def(
+          "fillings_of", [](const Shard& s, In<std::int32_t, 1> rows) { return to_array(s.fillings_of(list_of(rows))); },
+          nb::arg("rows"))
+      .def(
+          "set_fillings", [](Shard& s, In<double, 1> fillings) { s.set_fillings(list_of(fillings)); }, nb::arg("fillings"))
       .def(
           "set_labels", [](Shard& s, In<std::int32_t, 1> labels) { s.set_labels(list_of(labels)); }, nb::arg("labels"))
       .def(
@@ -383,11 +354,6 @@ void bind_shard(nb::module_& m) {
       },
       nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"), nb::arg("sizes"), nb::arg("labels"),
       nb::arg("seed"), "Marginal Gibbs sampling of some rows, given the statistics of all clusters.");
-
-  m.def("predictive_known", &predictive_known, nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"),
-        nb::arg("sizes"), "log[weight x density] of all rows, which are new, for every known cluster and a new one, (n, K + 1).");
-  m.def("left_out_known", &left_out_known, nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"),
-        nb::arg("sizes"), nb::arg("labels"), "Log density of all rows, which are among the known, each given the others, (n).");
 }
 
 }  // namespace hedgerow::bindings

@@ -60,13 +60,23 @@ def lose(monkeypatch: pytest.MonkeyPatch, kind: type[Command], count: int) -> No
     monkeypatch.setattr(kind, "apply", apply)
 
 
+def with_gaps(rows: np.ndarray) -> np.ndarray:
+    """A tenth of the rows without one of their entries."""
+    rows = rows.copy()
+    rows[::20, 0] = rows[10::20, 1] = np.nan
+    return rows
+
+
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("likelihood", ["GaussianWishart", "GaussianDiagonal", "Multinomial"])
+@pytest.mark.parametrize("likelihood", ["GaussianWishart", "gaps", "GaussianDiagonal", "Multinomial"])
 def test_left_and_taken_up_again(prior, likelihood, paths, tmp_path, monkeypatch) -> None:
-    family = {"GaussianWishart": hr.GaussianWishart(), "GaussianDiagonal": hr.GaussianDiagonal(), "Multinomial": hr.Multinomial(0.5)}
+    family: dict[str, hr.Likelihood] = {"GaussianWishart": hr.GaussianWishart(), "gaps": hr.GaussianWishart()}
+    family |= {"GaussianDiagonal": hr.GaussianDiagonal(), "Multinomial": hr.Multinomial(0.5)}
     shards: list[Any] = paths
     if likelihood == "Multinomial":
         shards = [np.random.default_rng(i).poisson(2.0, (60, 4)) for i in range(4)]
+    if likelihood == "gaps":
+        shards = [with_gaps(np.load(path)) for path in paths]
     model = hr.Mixture(PRIORS[prior], family[likelihood])
     wanted = sample(model, shards, **SETTINGS)
     with monkeypatch.context() as patch:

@@ -2,7 +2,8 @@
 
     run.hedge                                model, kernel and numbers of the run
     chain-0/state-000012.hedge               after iteration 12: u, hyper-parameters, statistics of the clusters, traces
-    chain-0/labels-000012/shard-00003.npy    labels of that state, written where the shards are
+    chain-0/labels-000012/shard-00003.npy    labels of that state, written where the shards are; missing entries as they are filled in
+                                             beside them
     chain-0/draws/draw-000007/...            clusters of a kept draw, and labels where those are wanted
 
 A state is written when all its labels are there, and names their checksums, so it is whole or absent; the two newest stay.
@@ -26,7 +27,7 @@ from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.record import Record
 from hedgerow.distributed.scouts import Known
-from hedgerow.distributed.working_shard import fingerprint
+from hedgerow.distributed.working_shard import fillings_file, fingerprint
 from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior.elsewhere import shard_file
@@ -66,6 +67,7 @@ class Standing:
 
     iteration: int
     labels: Sequence[npt.NDArray[np.int32]]
+    fillings: Sequence[npt.NDArray[np.float64]]
     state: Mapping[str, Any]
     known: Known
     traces: Mapping[str, Any]
@@ -163,7 +165,7 @@ class ChainFolder:
     def save(self, chain: Coordinator, iteration: int, record: Record) -> None:
         """Labels by the shards, then the state; then what is older than the state before goes."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        prints = chain.write_labels(self.folder / f"labels-{iteration:06d}")
+        prints = chain.write_labels(self.folder / f"labels-{iteration:06d}", whole=True)
         state, traces = chain.state(), record.traces()
         stats = traces.pop("sample_stats", {})
         arrays = {f"state.{name}": np.asarray(value) for name, value in state.items()}
@@ -205,12 +207,12 @@ class ChainFolder:
         try:
             if stored.content["iteration"] != iteration:
                 raise ValueError("another iteration")
-            labels = [_labels(self.folder, iteration, shard, found) for shard, found in enumerate(stored.content["labels"])]
+            parts = [_labels(self.folder, iteration, shard, found) for shard, found in enumerate(stored.content["labels"])]
             part = {kind: _named(stored.arrays, kind) for kind in ("state", "known", "trace", "stat")}
             known = part["known"]["0"], part["known"]["1"], part["known"]["2"]
             state = {name: value if value.ndim else value.item() for name, value in part["state"].items()}
             traces = with_log_u(part["trace"]) | ({"sample_stats": part["stat"]} if part["trace"] else {})
-            return Standing(iteration, labels, state, known, traces)
+            return Standing(iteration, [part[0] for part in parts], [part[1] for part in parts], state, known, traces)
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
             raise FormatError(
                 f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit: {error}."
@@ -221,9 +223,13 @@ def _named(arrays: Mapping[str, npt.NDArray[Any]], kind: str) -> dict[str, npt.N
     return {name[len(kind) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{kind}.")}
 
 
-def _labels(folder: Path, iteration: int, shard: int, found: Any) -> npt.NDArray[np.int32]:
-    path = shard_file(folder / f"labels-{iteration:06d}", shard)
+def _labels(folder: Path, iteration: int, shard: int, found: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """Labels and fillings of a shard."""
+    place = folder / f"labels-{iteration:06d}"
+    path, beside = shard_file(place, shard), fillings_file(place, shard)
     labels: npt.NDArray[Any] = np.load(path, allow_pickle=False)
-    if labels.ndim != 1 or labels.dtype.kind not in "iu" or fingerprint(labels) != found:
+    fillings: npt.NDArray[Any] = np.load(beside, allow_pickle=False) if beside.is_file() else np.zeros(0)
+    good = labels.ndim == fillings.ndim == 1 and labels.dtype.kind in "iu" and fillings.dtype == np.float64
+    if not good or fingerprint(labels, fillings) != found:
         raise ValueError(f"{path.name} has changed")
-    return labels.astype(np.int32)
+    return labels.astype(np.int32), fillings

@@ -84,7 +84,7 @@ def reopen_chain(
     require(good, "distributed.resume", "shards", sizes.tolist(), wanted)
     workers.ask(Mark(standing.known, _STRANGE))
     chain = Coordinator(workers, resolved, sizes, scouts, seed, kernel, standing.known)
-    before = chain.restore(standing.labels, standing.state)
+    before = chain.restore(standing.labels, standing.fillings, standing.state)
     wanted = "hold the rows that the run began with: their labels make other clusters than the run had"
     require(before, "distributed.resume", "shards", f"{len(sizes)} shards", wanted)
     return resolved, sizes, chain

@@ -21,7 +21,6 @@ from hedgerow.distributed.reach import ShardRows
 from hedgerow.distributed.record import Record
 from hedgerow.distributed.sources import read_sources
 from hedgerow.distributed.workers import Clock, Workers, open_workers
-from hedgerow.distributed.working_shard import Place
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import DistributedPosterior
@@ -252,8 +251,7 @@ class _Run:
         if place is not None and place.due():
             place.save(chain, iteration, record)
         if chain.workers.changes > _REMEMBERED:
-            parts = chain.labels()
-            chain.workers.restart_from(SETTLED, [Place(chain.n_clusters, part) for part in parts])
+            chain.workers.restart_from(SETTLED, chain.placed())
 
     def _tell(self, chain: Coordinator, done: int, number: int) -> bool:
         """Whether one of the callbacks, which all hear of it, asks to stop."""
