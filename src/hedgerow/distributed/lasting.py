@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data import Reading
 from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.options import Conditional
@@ -54,6 +55,7 @@ class Course:
     chains: int
     seed: int
     labels: str
+    reading: Reading | None = None
 
     @property
     def total(self) -> int:
@@ -66,6 +68,8 @@ class Standing:
     """Where a run was left."""
 
     iteration: int
+    shards: Sequence[int]
+    """Numbers of the shards that have rows."""
     labels: Sequence[npt.NDArray[np.int32]]
     fillings: Sequence[npt.NDArray[np.float64]]
     state: Mapping[str, Any]
@@ -113,6 +117,7 @@ class Lasting:
             "model": encode(course.model, arrays, "model", _CLASSES),
             "kernel": encode(course.kernel, arrays, "kernel", _CLASSES),
             "labels": course.labels,
+            "reading": None if course.reading is None else course.reading.to_json(),
         }
         content |= {name: getattr(course, name) for name in _NUMBERS}
         write_container(self.folder / "run.hedge", _RUN, _VERSION, content, arrays)
@@ -130,7 +135,8 @@ class Lasting:
             )
             if not good:
                 raise ValueError("values out of range")
-            return Course(model, kernel, labels=content["labels"], **numbers)
+            reading = None if content["reading"] is None else Reading.from_json(content["reading"])
+            return Course(model, kernel, labels=content["labels"], reading=reading, **numbers)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"resume(...): run.hedge must describe a run. Got parts that do not fit: {error}.") from error
 
@@ -172,7 +178,7 @@ class ChainFolder:
         arrays |= {f"known.{i}": part for i, part in enumerate(chain.known)}
         arrays |= {f"trace.{name}": values for name, values in traces.items()}
         arrays |= {f"stat.{name}": values for name, values in stats.items()}
-        content = {"iteration": iteration, "labels": prints}
+        content = {"iteration": iteration, "shards": [source.number for source in chain.workers.sources], "labels": prints}
         write_container(self.folder / f"state-{iteration:06d}.hedge", _STATE, _VERSION, content, arrays)
         self._last = time.monotonic()
         for old in self._states()[2:]:
@@ -207,12 +213,13 @@ class ChainFolder:
         try:
             if stored.content["iteration"] != iteration:
                 raise ValueError("another iteration")
-            parts = [_labels(self.folder, iteration, shard, found) for shard, found in enumerate(stored.content["labels"])]
+            shards = [int(shard) for shard in stored.content["shards"]]
+            parts = [_labels(self.folder, iteration, at, mark) for at, mark in zip(shards, stored.content["labels"], strict=True)]
             part = {kind: _named(stored.arrays, kind) for kind in ("state", "known", "trace", "stat")}
             known = part["known"]["0"], part["known"]["1"], part["known"]["2"]
             state = {name: value if value.ndim else value.item() for name, value in part["state"].items()}
             traces = with_log_u(part["trace"]) | ({"sample_stats": part["stat"]} if part["trace"] else {})
-            return Standing(iteration, [part[0] for part in parts], [part[1] for part in parts], state, known, traces)
+            return Standing(iteration, shards, [part[0] for part in parts], [part[1] for part in parts], state, known, traces)
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
             raise FormatError(
                 f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit: {error}."

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hedgerow.data import Reading
 from hedgerow.distributed.sources import Source, read_sources
 from hedgerow.distributed.workers import open_workers
 from hedgerow.errors import ParameterError, require
@@ -30,15 +31,15 @@ class ShardRows:
     sizes: tuple[int, ...]
 
     def each(self, works: Sequence[Work]) -> list[Any]:
-        """Have every shard do its work; the answers in the order of the shards."""
-        each = [OnRows(work, self.likelihood, rows) for work, rows in zip(works, self.sizes, strict=True)]
+        """Have every shard that has rows do its work; their answers in the order of the shards."""
+        each = [OnRows(work, self.likelihood, rows) for work, rows in zip(works, self.sizes, strict=True) if rows]
+        sources = [source for source, rows in zip(self.sources, self.sizes, strict=True) if rows]
         if self.client is None:
-            return [do(source, work) for source, work in zip(self.sources, each, strict=True)]
+            return [do(source, work) for source, work in zip(sources, each, strict=True)]
         futures = []
-        for source, work in zip(self.sources, each, strict=True):
-            bare = source if source.travels else Source(source.number, source.name, None)
+        for source, work in zip(sources, each, strict=True):
             data = None if source.travels else source.origin
-            futures.append(self.client.submit(do, bare, work, data=data, pure=False))
+            futures.append(self.client.submit(do, source.bare, work, data=data, pure=False))
         answers: list[Any] = self.client.gather(futures)
         return answers
 
@@ -62,7 +63,7 @@ class OnRows:
 def do(source: Source, work: OnRows, data: Any = None) -> Any:
     """Load a shard and work on it."""
     try:
-        return work(source.load(data))
+        return work(source.load(data)[0])
     except ParameterError as error:
         raise ParameterError(f"shards[{source.number}] ({source.name}): {error}") from error
 
@@ -95,7 +96,8 @@ def attach(posterior: DistributedPosterior, shards: Any, *, client: Any = None) 
     require(isinstance(posterior, DistributedPosterior), owner, "posterior", posterior, "be a DistributedPosterior")
     if posterior.model is None:
         raise ParameterError(f"{owner}(posterior=...): the posterior must have its model: load it with load(path, model=...).")
-    sources = read_sources(owner, shards, client)
+    told = posterior.run.get("reading")
+    sources = read_sources(owner, shards, client, Reading.from_json(told) if isinstance(told, str) else None)
     open_workers(owner, sources, client).close()  # refuses what is no client
     wanted = f"be the {len(posterior.shard_rows)} shards of the posterior"
     require(len(sources) == len(posterior.shard_rows), owner, "shards", f"{len(sources)} shards", wanted)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data import Reading
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.lasting import ChainFolder, Course, Lasting
 from hedgerow.distributed.opening import OPENED, OWNER, SETTLED, check_model, open_chain, open_data, reopen_chain
@@ -47,6 +48,7 @@ def sample(
     chains: int = 1,
     seed: int | None = None,
     init: Any = "ibhc",
+    reading: Reading | None = None,
     client: Any = None,
     labels: str = "all",
     folder: str | os.PathLike[str] | None = None,
@@ -60,9 +62,10 @@ def sample(
     model : Mixture
         Any prior but `MixedNRM`, any likelihood but `Custom`. Hyper-parameters of the likelihood that are open are taken from the
         scouts, a random sample of the rows, and stay visible as `posterior.model`.
-    shards : list or Dask array
-        For each shard a function without arguments that returns its rows, or the path of a .npy or .npz file that the workers can
-        read; or a Dask array, whose blocks of rows are the shards. Without a cluster arrays will do too.
+    shards : list, folder, pattern, or Dask array or frame
+        For each shard a function without arguments that returns its rows, or the path of a file that the workers can read (npy, npz,
+        Parquet, csv ...); a folder or pattern of such files; or a Dask array or data frame, whose blocks of rows are the shards.
+        Without a cluster arrays will do too. Shards may be empty.
     kernel : Conditional, optional
         How the chain moves.
     draws, warmup, thin : int
@@ -76,6 +79,8 @@ def sample(
         "ibhc" grows trees over up to 200,000 of the rows, each shard its own, and starts from the clusters that they make together;
         "scouts" samples the scouts first and starts from the clusters found; "one" puts all rows in one cluster; or one array of
         labels per shard.
+    reading : Reading, optional
+        How columns that are not numbers alone are read, the same in all shards; `distributed.propose` finds it out.
     client : distributed.Client, optional
         The cluster; without one, shards are worked on in threads of this process.
     labels : {"all", "last", "none"}
@@ -108,10 +113,11 @@ def sample(
     require(seed is None or (is_whole(seed) and seed >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
     require(labels in ("last", "all", "none"), OWNER, "labels", labels, "be 'last', 'all' or 'none'")
     check_model(OWNER, model)
+    require(reading is None or isinstance(reading, Reading), OWNER, "reading", reading, "be a hedgerow.data.Reading")
     wanted = "be left out: with checkpoint= the labels go to its folder"
     require(folder is None or checkpoint is None, OWNER, "folder", str(folder), wanted)
     used_seed = secrets.randbits(63) if seed is None else int(seed)
-    course = Course(model, kernel, int(draws), int(warmup), int(thin), int(chains), used_seed, labels)
+    course = Course(model, kernel, int(draws), int(warmup), int(thin), int(chains), used_seed, labels, reading)
     where = None if folder is None else _new_folder(Path(folder))
     lasting = None if checkpoint is None else Lasting(Checkpoint.read(checkpoint, OWNER), OWNER)
     try:
@@ -189,7 +195,7 @@ class _Run:
     def run(self, shards: Any) -> DistributedPosterior:
         """From the start, or from where the run was left; the shards are let go of at the end."""
         course, began = self.course, time.perf_counter()
-        sources = read_sources(OWNER, shards, self.client)
+        sources = read_sources(OWNER, shards, self.client, course.reading)
         workers = open_workers(OWNER, sources, self.client)
         done: list[_Chain] = []
         stopped = False
@@ -207,7 +213,10 @@ class _Run:
         run = {name: getattr(course, name) for name in ("seed", "draws", "warmup", "thin", "chains")}
         run |= {"kernel": repr(course.kernel), "sampled": list(model.prior.laws()), "workers": workers.size}
         run |= {"seconds": time.perf_counter() - began, "interrupted": stopped and (len(done) < course.chains or done[0].short(course))}
-        rows = ShardRows(sources, self.client, model.likelihood, tuple(int(count) for count in sizes))
+        columns = workers.columns
+        run |= {"reading": course.reading.to_json()} if course.reading is not None else {}
+        run |= {"columns": list(columns)} if columns is not None else {}
+        rows = ShardRows(sources, self.client, model.likelihood, tuple(workers.sizes))
         return _put_together(done, model, run, rows)
 
     def _chain(self, workers: Workers, model: Mixture, sizes: LongArray, number: int) -> _Chain:
@@ -220,7 +229,8 @@ class _Run:
         record = Record(opened[2], course.labels, where, None if standing is None else standing.traces, lasting=place is not None)
         stopped = self._iterate(opened[2], record, 0 if standing is None else standing.iteration, number, place)
         folders = None if where is None else {draw: draw_folder(where, draw) for draw in record.labelled}
-        return _Chain(record.traces(), record.kept, record.clusters, folders, stopped)
+        kept = {draw: workers.spread(parts, np.zeros(0, np.uint8)) for draw, parts in record.kept.items()}
+        return _Chain(record.traces(), kept, record.clusters, folders, stopped)
 
     def _iterate(self, chain: Coordinator, record: Record, done: int, number: int, place: ChainFolder | None) -> bool:
         """Iterations `done` + 1 and on; whether the run was asked to stop."""

@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.data.kinds import Lost
+from hedgerow.data.tables import feature_names
 from hedgerow.distributed.sources import Source
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
@@ -75,6 +77,7 @@ class WorkingShard:
 
     source: Source
     data: Any = None
+    lost: Lost = field(default_factory=dict)
     bound: Any = None
     core: Any = None
     trees: Any = None
@@ -110,10 +113,14 @@ class Open(Command):
     likelihood: Likelihood
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
-        """Answers with the shape."""
+        """Answers with the shape, names of the columns, and what could not be read; an empty shard has no columns."""
+        if shard.data.shape[0] == 0:
+            return {"rows": 0, "columns": None, "total": 0, "names": None, "lost": {}}
+        names = feature_names(shard.data)
         shard.data = self.likelihood.check(shard.data)
         rows, columns = (int(length) for length in shard.data.shape)
-        return {"rows": rows, "columns": columns, "total": self.likelihood.total(shard.data)}
+        about = {"names": None if names is None else [str(name) for name in names], "lost": shard.lost}
+        return {"rows": rows, "columns": columns, "total": self.likelihood.total(shard.data)} | about
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,9 +347,9 @@ def serve(
 def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) -> WorkingShard:
     shard = WorkingShard(Source(source.number, source.name, None))
     try:
-        shard.data = source.load(data)
-    except ParameterError:
-        raise
+        shard.data, shard.lost = source.load(data)
+    except ParameterError as error:
+        raise ParameterError(f"shards[{source.number}] ({source.name}): {error}") from error
     except Exception as error:
         error.add_note(f"While loading shard {source.number} ({source.name}).")
         raise

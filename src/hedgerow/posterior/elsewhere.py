@@ -51,7 +51,7 @@ class Rows(Protocol):
     """Whoever has the rows."""
 
     def each(self, works: Sequence[Work]) -> list[Any]:
-        """Have every shard do its work; the answers in the order of the shards."""
+        """Have every shard that has rows do its work; their answers in the order of the shards."""
         ...
 
 
@@ -145,6 +145,8 @@ class PackedLabels(KeptLabels):
 
 def read_labels(kept: KeptLabels, position: int, shard: int, rows: int) -> Labels:
     """Labels of a shard, which must be that many."""
+    if rows == 0:
+        return np.zeros(0, np.uint8)
     part = kept.read(position, shard)
     good = part.shape == (rows,) and part.dtype.kind in "iu"
     require(good, "DistributedPosterior.labels", f"shard {shard}", part, f"have {rows} labels")

@@ -87,7 +87,7 @@ class ShardedRows(ShardedSummaries):
         return profiles_of(moments, summaries.stability(points, own), typical, doubtful, names=shown, rows=rows, top=top)
 
     def _nearest_of(self, answers: list[Any]) -> npt.NDArray[np.intp]:
-        first = self._ends - np.asarray(self.shard_rows)
+        first = (self._ends - np.asarray(self.shard_rows))[np.asarray(self.shard_rows) > 0]
         away = np.stack([answer[1] for answer in answers])
         rows = np.stack([answer[0] + start for answer, start in zip(answers, first, strict=True)])
         best = np.argmin(away, axis=0)
