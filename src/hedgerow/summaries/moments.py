@@ -103,7 +103,7 @@ class CountMoments:
     def join(cls, parts: Sequence[CountMoments]) -> CountMoments:
         """Those of all parts together."""
         sums = [sum(getattr(part, name) for part in parts) for name in ("counts", "shares", "squares")]
-        return cls(Moments.join([part.totals for part in parts]), *sums)  # type: ignore[arg-type]
+        return cls(Moments.join([part.totals for part in parts]), *sums)
 
 
 def moments_of(X: Any, own: npt.NDArray[Any], k: int) -> Moments | CountMoments:
