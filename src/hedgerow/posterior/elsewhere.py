@@ -140,7 +140,8 @@ class PackedLabels(KeptLabels):
     def read(self, position: int, shard: int) -> Labels:
         """See `KeptLabels`."""
         first = self.ends[shard - 1] if shard else 0
-        return self.labels[list(self.kept).index(position)][self.place[first : self.ends[shard]]]
+        found: Labels = self.labels[list(self.kept).index(position)][self.place[first : self.ends[shard]]]
+        return found
 
 
 def read_labels(kept: KeptLabels, position: int, shard: int, rows: int) -> Labels:

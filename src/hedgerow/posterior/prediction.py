@@ -128,7 +128,8 @@ def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_dr
     def overlaps() -> Iterator[tuple[FloatArray, FloatArray]]:
         for labels, weights in predictive(draws, rows, times=times, max_draws=max_draws):
             width = weights.shape[1] - 1
-            yield np.bincount(labels.astype(np.int64) * k + partition, minlength=width * k).reshape(width, k), weights
+            cells = labels.astype(np.int64) * k + partition
+            yield np.bincount(cells, minlength=width * k).reshape(width, k).astype(np.float64), weights
 
     return shares(overlaps(), np.bincount(partition))
 

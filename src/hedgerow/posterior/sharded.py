@@ -96,7 +96,7 @@ class DistributedPosterior(ShardedRows):
         whole = len(positions) == self.chains * self.draws
         shape = (self.chains, self.draws) if whole else (1, len(positions))
         labels = self._joined.points.of_rows(chosen).reshape(*shape, -1)
-        traces = {name: trace.ravel()[positions].reshape(shape) for name, trace in self.traces().items()}
+        traces: dict[str, Any] = {name: trace.ravel()[positions].reshape(shape) for name, trace in self.traces().items()}
         log_joint = self.log_joint.ravel()[positions].reshape(shape)
         return Posterior(labels=labels, log_joint=log_joint, X=X, model=self.model, run=self.run, **traces), chosen
 

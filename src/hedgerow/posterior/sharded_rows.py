@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from hedgerow import _core
-from hedgerow.errors import require
+from hedgerow.errors import ParameterError, require
 from hedgerow.posterior import prediction
 from hedgerow.posterior.columns import names_of
 from hedgerow.posterior.elsewhere import KnownClusters, read_labels
@@ -209,10 +209,15 @@ class ShardedRows(ShardedSummaries):
 
     def _weights(self, fresh: Any, positions: Sequence[int]) -> Iterator[FloatArray]:
         """log[weight × density] of new rows for every cluster, by the chain's numbers, and a new one."""
-        model = self._model("predict")
+        model = prediction.model_of(self)
         bound = model.likelihood.bind(fresh)
         measure = _core.Measure(model.prior.to_core(), self.n)
         for position in positions:
             known = self.clusters[position]
-            measure.set_state(packed(self._state(position)))
-            yield _core.predictive_known(bound, measure, known.numbers, known.start, known.sizes)
+            try:
+                measure.set_state(packed(self._state(position)))
+                weights = _core.predictive_known(bound, measure, known.numbers, known.start, known.sizes)
+            except ValueError as error:  # a file can hold numbers that are no statistics of this model
+                wanted = "the state and the statistics of its clusters must be those of its model"
+                raise ParameterError(f"{OWNER}.predict(): {wanted}. Got, in draw {position}: {error}.") from error
+            yield weights

@@ -20,7 +20,8 @@ from hedgerow.posterior import convergence, pictures
 from hedgerow.posterior.elsewhere import Joined, KeptLabels, KnownClusters, Rows, Work, join, read_labels
 from hedgerow.posterior.summarised import MapDraw
 from hedgerow.posterior.traced import IntArray, Traced
-from hedgerow.summaries import ball, clusters, coclustering, estimate
+from hedgerow.summaries import ball, coclustering, estimate
+from hedgerow.summaries.clusters import Uncertainty, uncertainty
 from hedgerow.summaries.distances import Loss
 from hedgerow.summaries.partitions import as_partition, canonical
 from hedgerow.summaries.points import Points
@@ -155,7 +156,7 @@ class ShardedSummaries(Traced):
         middle = self.point_estimate(loss).labels if centre is None else centre
         return ball.credible_ball(self._joined.points, middle, prob, loss)
 
-    def uncertainty(self, partition: npt.ArrayLike | None = None) -> clusters.Uncertainty:
+    def uncertainty(self, partition: npt.ArrayLike | None = None) -> Uncertainty:
         """See `Posterior.uncertainty`.
 
         Parameters
@@ -166,7 +167,7 @@ class ShardedSummaries(Traced):
         -------
         Uncertainty
         """
-        return clusters.uncertainty(self._joined.points, self._partition(partition, "uncertainty"))
+        return uncertainty(self._joined.points, self._partition(partition, "uncertainty"))
 
     def similarity(self, rows: npt.ArrayLike, columns: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
         """Probability that two rows share a cluster, for the rows and columns that are named; `columns` are `rows` if left out.

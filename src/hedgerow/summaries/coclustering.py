@@ -119,7 +119,7 @@ def _cut(labels: npt.ArrayLike | Points, partition: npt.ArrayLike) -> tuple[Poin
 def _affinities(merged: Points, home: npt.NDArray[np.int64]) -> Iterator[tuple[slice, Array]]:
     """Block by block the points, each in cluster `home` of the partition, and their affinities (points, K)."""
     n_draws, k = len(merged.draws), int(home.max()) + 1
-    sizes = np.bincount(home, weights=merged.copies, minlength=k)
+    sizes = np.bincount(home, weights=merged.copies.astype(np.float64), minlength=k).astype(np.float64)
     tables = []
     for draw in merged.draws:
         width = int(draw.max()) + 1
