@@ -78,8 +78,8 @@ def on_dask(model: hr.Mixture, paths: list[Path], workers: int, iterations: int,
     stats = post.sample_stats
     share = stats["shard_seconds"] / stats["seconds"]
     print(
-        f"{workers} workers     {seconds:6.0f} s, {post.draws} iterations from '{init}': log joint {post.log_joint[-1]:,.0f}, "
-        f"{post.n_clusters[-1]} clusters; median {np.median(stats['seconds']):.2f} s an iteration, "
+        f"{workers} workers     {seconds:6.0f} s, {post.draws} iterations from '{init}': log joint {post.log_joint[0, -1]:,.0f}, "
+        f"{post.n_clusters[0, -1]} clusters; median {np.median(stats['seconds']):.2f} s an iteration, "
         f"in shards {share.mean():.1%} (least {share.min():.1%})"
     )
     return post
@@ -214,7 +214,7 @@ def main(arguments: list[str] | None = None) -> None:
             return
         post = on_dask(model, paths, chosen.workers, chosen.iterations, "scouts")
         gap = (memory["log_joint"] - post.log_joint.max()) / abs(memory["log_joint"])
-        when = np.flatnonzero(post.log_joint > memory["log_joint"] - 0.001 * abs(memory["log_joint"]))
+        when = np.flatnonzero(post.log_joint[0] > memory["log_joint"] - 0.001 * abs(memory["log_joint"]))
         print(
             f"log joint in memory {memory['log_joint']:,.0f}; distributed {gap:+.4%} behind, "
             f"within 0.1% from iteration {when[0] + 1 if len(when) else None}"

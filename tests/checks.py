@@ -39,8 +39,9 @@ def assert_same_posterior(a: hr.Posterior, b: hr.Posterior) -> None:
 
 def assert_same_rounds(a: DistributedPosterior, b: DistributedPosterior) -> None:
     assert_same_arrays(a, b, ("log_joint", "n_clusters", "log_u", "alpha", "sigma", "tau", "theta"))
-    for draw in range(a.draws):
-        np.testing.assert_array_equal(a.labels(draw), b.labels(draw))
+    for chain in range(a.chains):
+        for draw in range(a.draws):
+            np.testing.assert_array_equal(a.labels(draw, chain), b.labels(draw, chain))
 
 
 def refused(model: Likelihood, X: Any, words: str) -> None:

@@ -86,6 +86,7 @@ void bind_chain(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_streams(nb::module_& m);
 void bind_shard(nb::module_& m);
+void bind_known(nb::module_& m);
 void bind_estimate(nb::module_& m);
 
 }  // namespace hedgerow::bindings

@@ -114,6 +114,13 @@ void bind_likelihoods(nb::module_& m) {
       .def_prop_ro(
           "n_imputed", [](const Likelihood& l) { return l.imputed_rows().size(); }, "Rows with missing entries that are filled in.")
       .def(
+          "fill",
+          [](const Likelihood& l, In<double, 1> fillings) {
+            const std::vector<double> values = list_of(fillings);
+            check(l.load_imputed(values).empty(), "there are more fillings than missing entries");
+          },
+          nb::arg("fillings"), "Fills missing entries in, row by row.")
+      .def(
           "log_single", [](const Likelihood& l) { return to_array(l.log_single()); }, "log p(x) of every row alone.")
       .def("log_marginals", &log_marginals, nb::arg("labels"), "log p(X_c) for every cluster c = 0..max(labels).");
 

@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
   hedgerow::bindings::bind_chain(m);
   hedgerow::bindings::bind_trees(m);
   hedgerow::bindings::bind_shard(m);
+  hedgerow::bindings::bind_known(m);
   hedgerow::bindings::bind_estimate(m);
   m.def("instruction_set", [] { return std::string(hedgerow::simd().name); }, "The instruction set the hot loops use here.");
   m.def("compiler", [] { return std::string(HEDGEROW_COMPILER); }, "What this module was compiled with.");

@@ -7,19 +7,10 @@
 #include "arrays.hpp"
 #include "hedgerow/builder.hpp"
 #include "hedgerow/shard.hpp"
+#include "packed.hpp"
 
 namespace hedgerow::bindings {
 namespace {
-
-Packed packed_of(In<double, 1> numbers, In<std::int64_t, 1> start, std::size_t sets) {
-  check(start.shape(0) == sets + 1 && start(0) == 0 && start(sets) == static_cast<std::int64_t>(numbers.shape(0)),
-        "packed statistics must name every set");
-  for (std::size_t s = 0; s < sets; ++s) check(start(s) <= start(s + 1), "packed statistics must be in order");
-  Packed out;
-  out.start = list_of(start);
-  out.numbers.assign(numbers.data(), numbers.data() + numbers.shape(0));
-  return out;
-}
 
 void put(nb::dict& out, const Packed& sets) {
   out["count"] = to_array(sets.count);
@@ -74,6 +65,23 @@ class Ledger {
     for (std::size_t i = 0; i < rows.shape(0); ++i) {
       check(rows(i) >= 0 && rows(i) < likelihood_->rows(), "no such row");
       statistics_->add(to, rows(i));
+    }
+  }
+
+  // Every row into the slot of its label; entries that are missing are filled in given the rows before, those without gaps first.
+  void fill(In<std::int32_t, 1> labels, std::uint64_t seed) {
+    const std::vector<std::int32_t> where = list_of(labels);
+    check(static_cast<int>(where.size()) == likelihood_->rows(), "labels must have one entry per row");
+    for (std::int32_t c : where) slot(c);
+    std::vector<char> gaps(where.size(), 0);
+    const std::vector<int> open = likelihood_->imputed_rows();
+    for (int row : open) gaps[row] = 1;
+    for (std::size_t i = 0; i < where.size(); ++i)
+      if (!gaps[i]) statistics_->add(where[i], static_cast<int>(i));
+    Rng rng(seed);
+    for (int row : open) {
+      statistics_->impute(row, where[row], rng);
+      statistics_->add(where[row], row);
     }
   }
 
@@ -180,6 +188,7 @@ void bind_shard(nb::module_& m) {
       .def("fold", &Ledger::fold, nb::arg("numbers"), nb::arg("start"), nb::arg("target"), "Adds packed sets to slots.")
       .def("restore", &Ledger::restore, nb::arg("numbers"), nb::arg("start"), "Slots as they were when packed.")
       .def("add_rows", &Ledger::add_rows, nb::arg("slot"), nb::arg("rows"))
+      .def("fill", &Ledger::fill, nb::arg("labels"), nb::arg("seed"), "All rows into slots, missing entries filled in.")
       .def("halve", &Ledger::halve, nb::arg("first"), nb::arg("second"), nb::arg("rows"), nb::arg("first_anchor"),
            nb::arg("second_anchor"), nb::arg("scans"), nb::arg("seed"), "Rows take one of two sides, scan after scan.")
       .def(
@@ -204,6 +213,13 @@ void bind_shard(nb::module_& m) {
           nb::arg("likelihood"), nb::arg("first_row"), nb::arg("seed"))
       .def_prop_ro("n_rows", &Shard::rows)
       .def("labels", [](const Shard& s) { return to_array(s.labels()); })
+      .def(
+          "fillings", [](const Shard& s) { return to_array(s.fillings()); }, "Missing entries of all rows as they are filled in.")
+      .def(
+          "fillings_of", [](const Shard& s, In<std::int32_t, 1> rows) { return to_array(s.fillings_of(list_of(rows))); },
+          nb::arg("rows"))
+      .def(
+          "set_fillings", [](Shard& s, In<double, 1> fillings) { s.set_fillings(list_of(fillings)); }, nb::arg("fillings"))
       .def(
           "set_labels", [](Shard& s, In<std::int32_t, 1> labels) { s.set_labels(list_of(labels)); }, nb::arg("labels"))
       .def(

@@ -132,6 +132,14 @@ static void bind_builder(nb::module_& m) {
       .def("go_back", &TreeBuilder::go_back, "Back to what was kept last.")
       .def("log_joint", &TreeBuilder::log_joint)
       .def("log_front", &TreeBuilder::log_front)
+      .def(
+          "fillings",
+          [](TreeBuilder& b) {
+            std::vector<double> out;
+            b.likelihood().save_imputed(out);
+            return to_array(out);
+          },
+          "Missing entries of all rows as they are filled in.")
       .def("state", [](TreeBuilder& b) { return measure_dict(b.measure().state()); })
       .def(
           "set_state",

@@ -2,7 +2,8 @@
 //
 // The predictive of a whole row y is (1 + ρ(y − m_n)ᵀP(y − m_n))^−E/2 with E = ν + ζ(n + 1), a multivariate t. With y = y_0 + As over the missing columns, A
 // their axes, the square is least at s = −M⁻¹b with M = AᵀPA, b = AᵀP(y_0 − m_n), and q = (y_0 − m_n)ᵀP(y_0 − m_n) − bᵀM⁻¹b there.
-// So the other entries have a t again, and s given them one about −M⁻¹b with the precision M·ρ/(1 + ρq).
+// So the other entries have a t again, and s given them one about −M⁻¹b with the precision M·ρ/(1 + ρq). Given an atom, P is Λ, both are
+// normal, and s has the precision M.
 #pragma once
 
 #include "gaussian_wishart_statistics.hpp"
@@ -14,6 +15,30 @@ struct GaussianWishartStatistics<D>::Gaps {
   std::vector<double> root;  // packed L with LLᵀ = M
   std::vector<double> w;     // L⁻¹b
   double q, log_det;         // log|M|
+
+  // From M and b, and q of the row as it came.
+  void solve() {
+    const int count = static_cast<int>(w.size());
+    log_det = packed::cholesky(root.data(), count);
+    for (int a = 0; a < count; ++a) {
+      const double* l = root.data() + packed::size(a);
+      for (int b = 0; b < a; ++b) w[a] -= l[b] * w[b];
+      w[a] /= l[a];
+      q -= w[a] * w[a];
+    }
+    q = std::max(q, 0.0);
+  }
+
+  // s = L⁻ᵀ(step − w).
+  std::vector<double> place(std::vector<double> s) const {
+    const int count = static_cast<int>(w.size());
+    for (int a = count - 1; a >= 0; --a) {
+      s[a] -= w[a];
+      for (int b = a + 1; b < count; ++b) s[a] -= root[packed::size(b) + a] * s[b];
+      s[a] /= root[packed::size(a) + a];
+    }
+    return s;
+  }
 
   // Log density of s where it is highest, with `all` = E.
   double log_height(double rho, double all) const {
@@ -49,15 +74,46 @@ typename GaussianWishartStatistics<D>::Gaps GaussianWishartStatistics<D>::look(i
         for (int i = columns[b]; i < d(); ++i) out.root[packed::size(a) + b] += f_.axis(columns[b])[i] * v[i];
     }
   }
-  out.log_det = packed::cholesky(out.root.data(), count);
-  for (int a = 0; a < count; ++a) {
-    const double* l = out.root.data() + packed::size(a);
-    for (int b = 0; b < a; ++b) out.w[a] -= l[b] * out.w[b];
-    out.w[a] /= l[a];
-    out.q -= out.w[a] * out.w[a];
-  }
-  out.q = std::max(out.q, 0.0);
+  out.solve();
   return out;
+}
+
+template <int D>
+typename GaussianWishartStatistics<D>::Gaps GaussianWishartStatistics<D>::look_at(int row, const double* atom) const {
+  const std::vector<int>& columns = f_.missing(row);
+  const int count = static_cast<int>(columns.size());
+  const double *y = f_.as_it_came(row), *mean = atom + 1, *m = mean + d();
+  Gaps out{std::vector<double>(packed::size(count)), std::vector<double>(count), 0.0, 0.0};
+  std::vector<double> moved(count);  // Mᵀ times the axes, one row of Mᵀ at a time
+  for (int k = 0; k < d(); ++k, m += d()) {
+    double z = 0.0;
+    for (int i = 0; i < d(); ++i) z += m[i] * (y[i] - mean[i]);
+    out.q += z * z;
+    for (int a = 0; a < count; ++a) {
+      moved[a] = 0.0;
+      for (int i = columns[a]; i < d(); ++i) moved[a] += m[i] * f_.axis(columns[a])[i];
+      out.w[a] += moved[a] * z;
+      for (int b = 0; b <= a; ++b) out.root[packed::size(a) + b] += moved[a] * moved[b];
+    }
+  }
+  out.solve();
+  return out;
+}
+
+template <int D>
+double GaussianWishartStatistics<D>::log_observed_density(int row, const double* atom) {
+  if (!f_.has_gaps(row)) return log_density(row, atom);
+  const Gaps gaps = look_at(row, atom);
+  return atom[0] - 0.5 * gaps.q + 0.5 * (static_cast<double>(gaps.w.size()) * kLog2Pi - gaps.log_det);
+}
+
+template <int D>
+void GaussianWishartStatistics<D>::impute_given(int row, const double* atom, Rng& rng) {
+  if (!f_.has_gaps(row)) return;
+  const Gaps gaps = look_at(row, atom);
+  std::vector<double> step(gaps.w.size());
+  for (double& e : step) e = rng.normal();
+  f_.fill(row, gaps.place(step));
 }
 
 template <int D>
@@ -83,13 +139,9 @@ double GaussianWishartStatistics<D>::impute(int row, int slot, Rng& rng, bool wh
   for (int a = 0; a < count; ++a) {
     const double step = spread * rng.normal();
     squares += step * step;
-    s[a] = step - gaps.w[a];
+    s[a] = step;
   }
-  for (int a = count - 1; a >= 0; --a) {  // L⁻ᵀ(spread·ε − w)
-    for (int b = a + 1; b < count; ++b) s[a] -= gaps.root[packed::size(b) + a] * s[b];
-    s[a] /= gaps.root[packed::size(a) + a];
-  }
-  f_.fill(row, s);
+  f_.fill(row, gaps.place(std::move(s)));
   return gaps.log_height(rho, all) - 0.5 * all * std::log1p(rho * squares / (1.0 + rho * gaps.q));
 }
 

@@ -192,6 +192,8 @@ class GaussianWishartStatistics final : public Statistics {
   int atom_size() const override { return 1 + d() + d() * d(); }
   void draw_atom(int slot, Rng& rng, double* atom) override;
   double log_density(int row, const double* atom) override;
+  double log_observed_density(int row, const double* atom) override;
+  void impute_given(int row, const double* atom, Rng& rng) override;
 
  private:
   using Record = GaussianRecord<D>;
@@ -353,6 +355,7 @@ class GaussianWishartStatistics final : public Statistics {
   double leave_one_out_from_scatter(int slot, int row);
   struct Gaps;
   Gaps look(int row, int slot);
+  Gaps look_at(int row, const double* atom) const;
   void load_predictive(int slot);
   void load_merge(int slot);
   void merged_in_lanes(int slot, std::span<const int> others, double* out);

@@ -151,6 +151,21 @@ class ProductStatistics final : public Statistics {
     }
     return total;
   }
+  double log_observed_density(int row, const double* atom) override {
+    double total = 0.0;
+    for (const auto& part : parts_) {
+      total += part->log_observed_density(row, atom);
+      atom += part->atom_size();
+    }
+    return total;
+  }
+  void impute_given(int row, const double* atom, Rng& rng) override {
+    for (const auto& part : parts_) {
+      part->impute_given(row, atom, rng);
+      atom += part->atom_size();
+    }
+    family_.derive(&row, 1);
+  }
 
  private:
   const Product& family_;

@@ -8,7 +8,8 @@
 //   a free row of a seated cluster, or alone, chooses among all seated clusters, or to be alone, which weighs κ(1, u) p(x),
 //   a cluster of several free rows stays as it is.
 // After the move the anchors are the same rows and the same clusters stay as they are, so this is a draw from the conditional
-// distribution of the labels given all the rest. No atom without rows is ever needed.
+// distribution of the labels given all the rest. No atom without rows is ever needed. A row with entries that are filled in may choose
+// by its other entries alone, if those are then drawn given what it chose.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +40,7 @@ class Seats {
         const std::vector<std::int64_t>& size, const double* log_weight, const double* atoms, double log_alone,
         std::uint64_t first_free)
       : log_single_(likelihood.log_single()),
+        statistics_(statistics),
         panel_(likelihood, statistics),
         anchor_(anchor),
         size_(size),
@@ -68,7 +70,28 @@ class Seats {
     const int wanted = free ? seated() : static_cast<int>(std::lower_bound(word_.begin(), word_.end(), word) - word_.begin());
     if (wanted == 0) return own;
     panel_.log_densities(row, wanted, std::max(place_[own], 0), kFarBelow, p_.data());
-    const double alone = free ? log_alone_ + log_single_[row] : -kInf;
+    return draw(own, wanted, free ? log_alone_ + log_single_[row] : -kInf, uniform);
+  }
+
+  // The same by the entries of a row that are there, of which `log_single` is the log density alone. Says in `alone` whether the row
+  // is by itself by its own choice, founded or stayed.
+  int choose_observed(int row, std::uint64_t word, int own, double uniform, double log_single, bool& alone) {
+    alone = false;
+    const bool free = word >= first_free_;
+    if (place_[own] < 0 ? size_[own] > 1 : word == anchor_[own]) return own;
+    const int wanted = free ? seated() : static_cast<int>(std::lower_bound(word_.begin(), word_.end(), word) - word_.begin());
+    const auto width = static_cast<std::size_t>(statistics_.atom_size());
+    for (int j = 0; j < wanted; ++j)
+      p_[j] = extra_[j] + statistics_.log_observed_density(row, &atoms_[static_cast<std::size_t>(j) * width]);
+    const int to = draw(own, wanted, free ? log_alone_ + log_single : -kInf, uniform);
+    alone = to == kAlone || place_[to] < 0;
+    return to;
+  }
+
+ private:
+  static constexpr double kFarBelow = 40.0;  // e^-40 of the best is never drawn
+
+  int draw(int own, int wanted, double alone, double uniform) {
     double top = alone, total = 0.0;
     for (int j = 0; j < wanted; ++j) top = std::max(top, p_[j]);
     if (top == -kInf) return own;
@@ -84,10 +107,8 @@ class Seats {
     return order_[last];
   }
 
- private:
-  static constexpr double kFarBelow = 40.0;  // e^-40 of the best is never drawn
-
   const std::vector<double>& log_single_;
+  Statistics& statistics_;
   AtomPanel panel_;
   const std::vector<std::uint64_t>& anchor_;
   const std::vector<std::int64_t>& size_;

@@ -9,7 +9,7 @@
 namespace hedgerow {
 namespace {
 
-enum Purpose : std::uint64_t { kAnchor = 1, kChoice, kBegin, kHalf };
+enum Purpose : std::uint64_t { kAnchor = 1, kChoice, kBegin, kHalf, kFill = 1 << 20 };
 
 }  // namespace
 
@@ -19,8 +19,15 @@ Shard::Shard(std::shared_ptr<const Likelihood> likelihood, std::int64_t first_ro
       seed_(seed),
       statistics_(likelihood_->statistics(Layout::nodes)),
       label_(likelihood_->rows(), 0) {
-  if (!likelihood_->imputed_rows().empty())
-    throw std::invalid_argument("missing entries that would have to be filled in are not taken here");
+  for (int row : likelihood_->imputed_rows()) {
+    gaps_.resize(label_.size(), 0);
+    gaps_[row] = 1;
+  }
+  if (!gaps_.empty()) {
+    if (likelihood_->power() != 1.0) throw std::invalid_argument("missing entries are filled in at power 1 only");
+    nothing_ = likelihood_->statistics(Layout::nodes);
+    nothing_->reset(1);
+  }
   if (statistics_->atom_size() == 0) throw std::invalid_argument("a likelihood whose parameters can be drawn is needed");
 }
 
@@ -59,10 +66,14 @@ Packed Shard::begin(const Packed& clusters, const std::vector<double>& log_size)
   auto known = likelihood_->statistics(Layout::clusters);
   known->reset(k);
   for (int c = 0; c < k; ++c) known->unpack(c, clusters.set(c));
-  const Address choice(seed_, 0, kBegin);
+  const Address choice(seed_, 0, kBegin), fill(seed_, 0, kFill);
   AlignedVector<double> log_p(padded(k));
   for (int i = 0; i < rows(); ++i) {
-    known->log_predictive_front(i, k, log_p.data());
+    if (has_gaps(i)) {
+      for (int c = 0; c < k; ++c) log_p[c] = known->log_observed(i, c);
+    } else {
+      known->log_predictive_front(i, k, log_p.data());
+    }
     double top = -kInf, total = 0.0;
     for (int c = 0; c < k; ++c) top = std::max(top, log_p[c] += log_size[c]);
     for (int c = 0; c < k; ++c) total += log_p[c] = std::exp(log_p[c] - top);
@@ -70,6 +81,10 @@ Packed Shard::begin(const Packed& clusters, const std::vector<double>& log_size)
     int chosen = 0;
     while (chosen + 1 < k && (left -= log_p[chosen]) > 0.0) ++chosen;
     label_[i] = chosen;
+    if (has_gaps(i)) {
+      Rng rng(fill.word(static_cast<std::uint64_t>(first_row_ + i)));
+      known->impute(i, chosen, rng);
+    }
   }
   side_.clear();
   return tally(k);
@@ -83,9 +98,13 @@ std::vector<double> Shard::fit(const Packed& clusters, const std::vector<double>
   AlignedVector<double> log_p(padded(k));
   std::vector<double> out(rows());
   for (int i = 0; i < rows(); ++i) {
-    known->log_predictive_front(i, k, log_p.data());
+    if (has_gaps(i)) {
+      for (int c = 0; c < k; ++c) log_p[c] = known->log_observed(i, c);
+    } else {
+      known->log_predictive_front(i, k, log_p.data());
+    }
     for (int c = 0; c < k; ++c) log_p[c] += log_size[c];
-    out[i] = log_sum(log_p.data(), k) - likelihood_->log_single()[i];
+    out[i] = log_sum(log_p.data(), k) - (has_gaps(i) ? nothing_->log_observed(i, 0) : likelihood_->log_single()[i]);
   }
   return out;
 }
@@ -108,12 +127,25 @@ Swept Shard::sweep(const Weights& weights, std::uint64_t iteration) {
   for (const std::int64_t size : weights.size) all_rows += size;
   Seats seats(*likelihood_, *statistics_, weights.anchor, weights.size, weights.log_weight, weights.atoms, weights.log_alone,
               first_free_word(all_rows));
-  const Address words(seed_, iteration, kAnchor), choices(seed_, iteration, kChoice);
+  const Address words(seed_, iteration, kAnchor), choices(seed_, iteration, kChoice), fill(seed_, iteration, kFill);
+  const auto width = static_cast<std::size_t>(statistics_->atom_size());
   Swept out;
   for (int i = 0; i < rows(); ++i) {
     if (label_[i] >= k) throw std::invalid_argument("a label is beyond the clusters");
     const auto row = static_cast<std::uint64_t>(first_row_ + i);
-    int to = seats.choose(i, words.word(row), label_[i], choices.open(row));
+    int to;
+    if (has_gaps(i)) {
+      bool alone;
+      to = seats.choose_observed(i, words.word(row), label_[i], choices.open(row), nothing_->log_observed(i, 0), alone);
+      Rng rng(fill.word(row));
+      if (alone) {
+        nothing_->impute(i, 0, rng);
+      } else {
+        statistics_->impute_given(i, weights.atoms + static_cast<std::size_t>(to) * width, rng);
+      }
+    } else {
+      to = seats.choose(i, words.word(row), label_[i], choices.open(row));
+    }
     if (to == Seats::kAlone) {
       to = k + static_cast<int>(out.founders.size());
       out.founders.push_back(first_row_ + i);
@@ -186,6 +218,25 @@ void Shard::put(const std::vector<std::int32_t>& at, const std::vector<std::int3
     if (at[j] < 0 || at[j] >= rows() || labels[j] < 0) throw std::invalid_argument("no such row or label");
     label_[at[j]] = labels[j];
   }
+}
+
+std::vector<double> Shard::fillings() const {
+  std::vector<double> out;
+  likelihood_->save_imputed(out);
+  return out;
+}
+
+std::vector<double> Shard::fillings_of(const std::vector<std::int32_t>& rows_of) const {
+  std::vector<double> out;
+  for (std::int32_t row : rows_of) {
+    if (row < 0 || row >= rows()) throw std::invalid_argument("no such row");
+    if (has_gaps(row)) likelihood_->save_filling(row, out);
+  }
+  return out;
+}
+
+void Shard::set_fillings(const std::vector<double>& fillings) {
+  if (!likelihood_->load_imputed(fillings).empty()) throw std::invalid_argument("there are more fillings than missing entries");
 }
 
 // A row whose leaving would cost the statistics of its cluster their digits stays, and one that would be such a row where it goes

@@ -19,6 +19,9 @@ class Likelihood:
     def n_imputed(self) -> int:
         """Rows with missing entries that are filled in."""
 
+    def fill(self, fillings: NDArray[numpy.float64]) -> None:
+        """Fills missing entries in, row by row."""
+
     def log_single(self) -> NDArray[numpy.float64]:
         """log p(x) of every row alone."""
 
@@ -189,6 +192,9 @@ class TreeBuilder:
 
     def log_front(self) -> float: ...
 
+    def fillings(self) -> NDArray[numpy.float64]:
+        """Missing entries of all rows as they are filled in."""
+
     def state(self) -> dict[str, Any]: ...
 
     def set_state(self, measure: dict[str, Any]) -> None: ...
@@ -283,6 +289,9 @@ class Ledger:
 
     def add_rows(self, slot: int, rows: NDArray[numpy.int32]) -> None: ...
 
+    def fill(self, labels: NDArray[numpy.int32], seed: int) -> None:
+        """All rows into slots, missing entries filled in."""
+
     def halve(self, first: int, second: int, rows: NDArray[numpy.int32], first_anchor: int, second_anchor: int, scans: int, seed: int) -> float:
         """Rows take one of two sides, scan after scan."""
 
@@ -311,6 +320,13 @@ class Shard:
 
     def labels(self) -> NDArray[numpy.int32]: ...
 
+    def fillings(self) -> NDArray[numpy.float64]:
+        """Missing entries of all rows as they are filled in."""
+
+    def fillings_of(self, rows: NDArray[numpy.int32]) -> NDArray[numpy.float64]: ...
+
+    def set_fillings(self, fillings: NDArray[numpy.float64]) -> None: ...
+
     def set_labels(self, labels: NDArray[numpy.int32]) -> None: ...
 
     def tally(self, clusters: int) -> dict[str, Any]:
@@ -338,6 +354,16 @@ class Shard:
 def visit(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], sizes: NDArray[numpy.int64], labels: NDArray[numpy.int32], seed: int) -> dict[str, Any]:
     """
     Marginal Gibbs sampling of some rows, given the statistics of all clusters.
+    """
+
+def predictive_known(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], sizes: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+    """
+    log[weight x density] of all rows, which are new, for every known cluster and a new one, (n, K + 1).
+    """
+
+def left_out_known(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], sizes: NDArray[numpy.int64], labels: NDArray[numpy.int32]) -> NDArray[numpy.float64]:
+    """
+    Log density of all rows, which are among the known, each given the others, (n).
     """
 
 class JointSums:

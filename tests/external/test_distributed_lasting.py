@@ -60,13 +60,23 @@ def lose(monkeypatch: pytest.MonkeyPatch, kind: type[Command], count: int) -> No
     monkeypatch.setattr(kind, "apply", apply)
 
 
+def with_gaps(rows: np.ndarray) -> np.ndarray:
+    """A tenth of the rows without one of their entries."""
+    rows = rows.copy()
+    rows[::20, 0] = rows[10::20, 1] = np.nan
+    return rows
+
+
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("likelihood", ["GaussianWishart", "GaussianDiagonal", "Multinomial"])
+@pytest.mark.parametrize("likelihood", ["GaussianWishart", "gaps", "GaussianDiagonal", "Multinomial"])
 def test_left_and_taken_up_again(prior, likelihood, paths, tmp_path, monkeypatch) -> None:
-    family = {"GaussianWishart": hr.GaussianWishart(), "GaussianDiagonal": hr.GaussianDiagonal(), "Multinomial": hr.Multinomial(0.5)}
+    family: dict[str, hr.Likelihood] = {"GaussianWishart": hr.GaussianWishart(), "gaps": hr.GaussianWishart()}
+    family |= {"GaussianDiagonal": hr.GaussianDiagonal(), "Multinomial": hr.Multinomial(0.5)}
     shards: list[Any] = paths
     if likelihood == "Multinomial":
         shards = [np.random.default_rng(i).poisson(2.0, (60, 4)) for i in range(4)]
+    if likelihood == "gaps":
+        shards = [with_gaps(np.load(path)) for path in paths]
     model = hr.Mixture(PRIORS[prior], family[likelihood])
     wanted = sample(model, shards, **SETTINGS)
     with monkeypatch.context() as patch:
@@ -81,12 +91,25 @@ def test_a_run_that_is_kept_is_the_same_run(model, paths, whole, tmp_path) -> No
         run = tmp_path / f"run-{every}"
         assert_same(whole, sample(model, paths, **SETTINGS, checkpoint=hr.Checkpoint(run, every=every)))
         assert_same(whole, resume(run, paths))  # finished: nothing to do
-        assert len(list(run.glob("state-*"))) == len(list(run.glob("labels-*"))) <= 2
+        assert len(list(run.glob("chain-0/state-*"))) == len(list(run.glob("chain-0/labels-*"))) <= 2
 
 
 def test_more_draws_than_asked_for_at_first(model, paths, whole, tmp_path) -> None:
     sample(model, paths, **(SETTINGS | {"draws": 6}), checkpoint=tmp_path / "run")
     assert_same(whole, resume(tmp_path / "run", paths, draws=10))
+
+
+def test_several_chains(model, paths, tmp_path, monkeypatch) -> None:
+    settings = SETTINGS | {"chains": 3, "draws": 4}
+    wanted = sample(model, paths, **settings)
+    for lost in (3, 14, 19):
+        with monkeypatch.context() as patch:
+            lose(patch, SweepCommand, 4 * lost + 2)
+            with pytest.raises(LostError):
+                sample(model, paths, **settings, checkpoint=hr.Checkpoint(tmp_path / f"run-{lost}", every=0))
+        found = resume(tmp_path / f"run-{lost}", paths)
+        assert_same(wanted, found)
+        np.testing.assert_array_equal(found.log_density(np.load(paths[0])[:3]), wanted.log_density(np.load(paths[0])[:3]))
 
 
 def test_lost_before_the_first_state(model, paths, whole, tmp_path, monkeypatch) -> None:
@@ -100,11 +123,11 @@ def test_lost_before_the_first_state(model, paths, whole, tmp_path, monkeypatch)
 def test_a_damaged_state_gives_way_to_the_one_before(model, paths, whole, tmp_path) -> None:
     folder = tmp_path / "run"
     sample(model, paths, **SETTINGS, checkpoint=hr.Checkpoint(folder, every=0))
-    last = sorted(folder.glob("labels-*"))[-1]
+    last = sorted(folder.glob("chain-0/labels-*"))[-1]
     labels = np.load(last / "shard-00001.npy")
     np.save(last / "shard-00001.npy", labels[::-1].copy() ^ 1)
     assert_same(whole, resume(folder, paths))
-    for path in folder.glob("state-*"):
+    for path in folder.glob("chain-0/state-*"):
         path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(hr.ParameterError, match="damaged or foreign file"):
         resume(folder, paths)
@@ -125,7 +148,7 @@ def test_refused(model, paths, tmp_path) -> None:
         resume(folder, paths, draws=3)
     with pytest.raises(hr.ParameterError, match="folder must be left out"):
         sample(model, paths, **SETTINGS, checkpoint=tmp_path / "b", folder=tmp_path / "c")
-    (folder / "state-999999.hedge").symlink_to(paths[0])
+    (folder / "chain-0" / "state-999999.hedge").symlink_to(paths[0])
     with pytest.raises(hr.ParameterError, match="not links"):
         resume(folder, paths)
 
@@ -146,16 +169,21 @@ else:
 """
 
 
+def newest(run: Path) -> int:
+    """The iteration of the newest state."""
+    return max((int(path.stem[6:]) for path in run.glob("chain-0/state-*.hedge")), default=0)
+
+
 def kill_the_coordinator(paths: list[Path], run: Path, whole: DistributedPosterior, kills: int, rng: np.random.Generator) -> None:
-    """Kills at random moments; where the run ends first it begins anew, so that there are as many kills as were asked for."""
+    """Kills at random moments after the run has got on; where it ends first it begins anew, until there are as many as asked for."""
     killed = 0
     while killed < kills:
         process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(run), *map(str, paths)], stderr=subprocess.PIPE)
-        ends = time.monotonic() + 300
-        while not (run / "run.hedge").exists() and process.poll() is None and time.monotonic() < ends:
-            time.sleep(0.01)
+        ends, began = time.monotonic() + 300, newest(run)
+        while newest(run) <= began and process.poll() is None and time.monotonic() < ends:
+            time.sleep(0.005)
         try:
-            process.wait(float(rng.exponential(1.0)))
+            process.wait(float(rng.exponential(0.1)))
         except subprocess.TimeoutExpired:
             process.kill()
             killed += 1

@@ -126,7 +126,7 @@ def _shards(model: hr.Mixture, X: Any) -> Found:
     kernel = Conditional(scouts=30, pairs=4, visits=12)
     parts = np.split(np.asarray(X), [25, 40])
     found = hr.distributed.sample(model, parts, kernel=kernel, draws=3, warmup=4, seed=6, init="one")
-    return {"labels": found.labels(), "log_joint": found.log_joint[-1], "u": np.exp(found.log_u[-1]), "alpha": found.alpha[-1]}
+    return {"labels": found.labels(), "log_joint": found.log_joint[0, -1], "u": np.exp(found.log_u[0, -1]), "alpha": found.alpha[0, -1]}
 
 
 def _shard_trees(model: hr.Mixture, X: Any) -> Found:

@@ -12,7 +12,7 @@ import pytest
 FUZZ = Path(__file__).resolve().parents[2] / "tools" / "fuzz"
 GROUPS = [
     ["container", "forest", "csv", "gzip", "npy", "npz", "mtx", "parquet"],
-    ["posterior", "run"],
+    ["posterior", "sharded", "run"],
     ["stream", "incremental", "jsonl"],
 ]
 

@@ -20,7 +20,7 @@ from hedgerow.distributed.scouts import by_shard, choose_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.distributed.workers import LocalWorkers
 from hedgerow.distributed.working_shard import Names, Sweep
-from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson, Product
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, PitmanYor, Prior, Stable
 from hedgerow.summaries.partitions import canonical
@@ -101,7 +101,7 @@ def stand_still(chain: Coordinator, X: Any) -> None:
         chain._names = [Names(same, same, same[:0], same[:0])] * len(chain.workers.sources)
         chain._scout_labels = labels.copy()
         rows = choose_rows(len(labels), chain._options.visits_of(len(labels)), [iteration, chain._seed])
-        return rows, by_shard(rows, chain._first), labels[rows], X[rows]
+        return rows, by_shard(rows, chain._first), labels[rows], chain._model.bind(X[rows])
 
     chain._sweep = sweep  # type: ignore[method-assign]
 
@@ -181,3 +181,50 @@ def test_planted_errors_of_the_sweep_are_caught(error: Any, monkeypatch: pytest.
     family, X = LIKELIHOODS["GaussianWishart"]
     report = check_kernel(Sharded(Conditional(pairs=0, visits=0)), Mixture(PRIORS["NGG"], family), X, **BUDGET)
     assert not report.passed
+
+
+# ------------------------------------------------------------------------------------------------ missing entries
+
+NAN = float("nan")
+GAPS = np.array([[-1.2, 0.3], [-0.9, NAN], [NAN, 0.2], [0.2, -0.6], [1.0, 0.5]])
+CORRELATED = GaussianWishart(mean=[0, 0], r=0.3, nu=4, psi=[[0.5, 0.2], [0.2, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("examinee", "prior"),
+    [
+        pytest.param(Sharded(Conditional(pairs=3, visits=2)), "NGG", id="all moves"),
+        pytest.param(Sharded(Conditional(pairs=0, visits=0), cuts=(1, 3)), "NGG", id="sweeps alone"),
+        pytest.param(Sharded(Conditional(pairs=3, visits=2)), "DP", id="all moves, DP", marks=pytest.mark.slow),
+        pytest.param(Sharded(Conditional(pairs=4, scans=0, visits=2), cuts=()), "PitmanYor", id="one shard", marks=pytest.mark.slow),
+    ],
+)
+def test_gaps_are_exact(examinee: Sharded, prior: str) -> None:
+    check_kernel(examinee, Mixture(PRIORS[prior], CORRELATED), GAPS, **BUDGET).raise_if_failed()
+
+
+def test_gaps_in_a_product_are_exact() -> None:
+    X = np.column_stack([GAPS, [0, 1, 1, 0, 3]])
+    product = Product({(0, 1): CORRELATED, (2,): Poisson(1.0, 0.7)}).resolve(X)
+    check_kernel(Sharded(Conditional(pairs=3, visits=2)), Mixture(PRIORS["NGG"], product), X, **BUDGET).raise_if_failed()
+
+
+NARROW = Mixture(PRIORS["DP"], GaussianWishart(mean=[0, 0], r=0.3, nu=4, psi=[[0.5, 0.45], [0.45, 0.5]]))
+APART = np.array([[-1.0, -0.9], [-0.7, NAN], [NAN, -0.8], [0.9, 1.0], [1.2, NAN]])
+
+
+@pytest.mark.parametrize("error", ["none", "mean", "wide"])
+def test_errors_in_the_filling_are_caught(error: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gaps that stay at the mean of the base measure, or are filled in too far from the cluster."""
+    obey = Sweep.apply
+
+    def apply(command: Sweep, held: Any) -> Any:
+        answer = obey(command, held)
+        if error == "none":
+            return answer
+        held.core.set_fillings(held.core.fillings() * {"mean": 0.0, "wide": 2.0}[error])
+        return answer | held.core.tally(len(answer["count"])) | {"fillings": held.core.fillings_of(answer["rows"])}
+
+    monkeypatch.setattr(Sweep, "apply", apply)
+    report = check_kernel(Sharded(Conditional(pairs=3, visits=2)), NARROW, APART, **BUDGET)
+    assert report.passed == (error == "none"), report

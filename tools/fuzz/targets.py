@@ -75,8 +75,23 @@ def _posteriors(place: Path) -> None:
         hr.sample(model, data, times=times, **SHORT).save(place / f"{name}.hedge")
 
 
+def _sharded(place: Path) -> None:
+    for name, model, data in (("gauss", GAUSS, X), ("words", WORDS, sparse.csr_array(COUNTS)), ("mixed", MIXED, PARTS)):
+        hr.distributed.sample(model, [data[:7], data[7:]], draws=3, warmup=2, seed=0).save(place / f"{name}.hedge")
+
+
+def _use_sharded(path: Path) -> None:
+    post = hr.distributed.DistributedPosterior.load(path)
+    post.point_estimate()
+    post.uncertainty()
+    post.summary()
+    if post.model is not None:
+        new = {2: X, 6: COUNTS}.get(post.model.likelihood.n_columns or 0, PARTS)
+        post.predict(new[:2])
+
+
 def _use_posterior(path: Path) -> None:
-    post = hr.load(path)
+    post = hr.Posterior.load(path)
     post.point_estimate()
     post.similarity()
     post.summary()
@@ -299,6 +314,7 @@ def _containers(place: Path) -> None:
 TARGETS: dict[str, Target] = {
     "container": Target(_containers, "container", lambda path: str(read_container(path)) and None),
     "posterior": Target(_posteriors, "container", _use_posterior),
+    "sharded": Target(_sharded, "container", _use_sharded),
     "forest": Target(_forests, "container", _use_forest),
     "stream": Target(_streams, "container", _use_stream),
     "incremental": Target(_incrementals, "container", _use_incremental),

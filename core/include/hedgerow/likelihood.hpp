@@ -77,6 +77,10 @@ class Statistics {
   virtual int atom_size() const { return 0; }
   virtual void draw_atom(int slot, Rng& rng, double* atom) { (void)slot, (void)rng, (void)atom; }
   virtual double log_density(int row, const double* atom) { return (void)row, (void)atom, 0.0; }
+  // The same of a row with entries that are filled in, by its other entries alone, and a draw of those entries given the others and θ.
+  // At power 1.
+  virtual double log_observed_density(int row, const double* atom) { return log_density(row, atom); }
+  virtual void impute_given(int row, const double* atom, Rng& rng) { (void)row, (void)atom, (void)rng; }
 };
 
 class Likelihood {

@@ -13,4 +13,11 @@ void predictive(State& state, int n_old, const std::vector<int>& new_groups, dou
 // density of its own cluster, and what it has alone is not there without it.
 void left_out(State& state, double* out);
 
+// The same from sizes and statistics of all clusters, wherever their rows are: every row of the likelihood is new (its slot K must be
+// there), or is one of those that were counted, under its label.
+void predictive(const Likelihood& likelihood, Statistics& statistics, const Measure& measure, const std::vector<int>& sizes,
+                double* out);
+void left_out(const Likelihood& likelihood, Statistics& statistics, const Measure& measure, const std::vector<int>& sizes,
+              const std::vector<int>& labels, double* out);
+
 }  // namespace hedgerow

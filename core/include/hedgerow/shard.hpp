@@ -3,6 +3,9 @@
 // Given the weights and atoms of the clusters, or the statistics of the two halves of a proposed split, rows move independently of
 // one another. So a pass needs nothing but numbers that fit in one message, and answers with counts and packed statistics. Every
 // random number is a function of (seed, iteration, purpose, global row): how rows are spread over shards changes no draw of a row.
+//
+// A row with entries that are filled in takes its place in a sweep by the others, and they are drawn anew given the atom of its cluster.
+// All other passes take rows as they are filled in.
 #pragma once
 
 #include <cstdint>
@@ -94,16 +97,23 @@ class Shard {
   Halved halve(const Proposals& proposals, std::uint64_t iteration, std::uint64_t pass);
   // Row labels c become first[c], or second[c] where the row was put on side 1 of a proposal that was remembered.
   void rename(const std::vector<std::int32_t>& first, const std::vector<std::int32_t>& second);
+  // Entries that are missing and filled in are part of the state of the rows that have some: those of all rows, or of some in order.
+  std::vector<double> fillings() const;
+  std::vector<double> fillings_of(const std::vector<std::int32_t>& rows) const;
+  void set_fillings(const std::vector<double>& fillings);
   // New labels of single rows.
   void put(const std::vector<std::int32_t>& at, const std::vector<std::int32_t>& labels);
 
  private:
   Packed pack(int k, const std::vector<std::int64_t>& count);
+  bool has_gaps(int row) const { return !gaps_.empty() && gaps_[row]; }
 
   std::shared_ptr<const Likelihood> likelihood_;
   std::int64_t first_row_;
   std::uint64_t seed_;
   std::unique_ptr<Statistics> statistics_;
+  std::unique_ptr<Statistics> nothing_;  // one slot without rows, where there are gaps
+  std::vector<char> gaps_;               // by row; empty where nothing is filled in
   std::vector<std::int32_t> label_;
   std::vector<char> side_;  // empty, or the side of every row
 };

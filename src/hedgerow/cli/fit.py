@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from hedgerow.cli.fit_shards import add_shard_arguments, fit_shards
 from hedgerow.cli.labels import SAFE_HELP, columns_of
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, add_command, path_argument, read_title, say, text_of
@@ -29,6 +30,7 @@ EXAMPLES = """examples:
   hedgerow fit articles/
   hedgerow fit posts.csv --text body --id title
   hedgerow fit words.mtx --words vocabulary.txt --likelihood 'Multinomial(beta=0.1)'
+  hedgerow fit --shards 'part-*.parquet' --workers 4
   hedgerow fit people.parquet --prior 'PitmanYor(theta=Gamma(1, 1), sigma=Beta(1, 3))' --draws 2000
 """
 
@@ -46,11 +48,12 @@ def add(commands: Any) -> None:
         run,
     )
     parser.add_argument(
-        "data", help="the file, or a folder of texts; in npz files the array X or the only one, or a SciPy sparse matrix"
+        "data", nargs="?", help="the file, or a folder of texts; in npz files the array X or the only one, or a SciPy sparse matrix"
     )
     parser.add_argument("--out", metavar="DIR", type=path_argument, help="the run folder (default: the name of the file with -run)")
     parser.add_argument("--force", action="store_true", help="replace a run that is already in the folder")
     parser.add_argument("--title", help="title of the report (default: the name of the file)")
+    add_shard_arguments(parser)
     add_data_arguments(parser)
     add_model_arguments(parser)
     coarse = parser.add_argument_group("resolution")
@@ -82,10 +85,19 @@ def add(commands: Any) -> None:
     group.add_argument("--parquet", action="store_true", help="the labels as labels.parquet too")
     group.add_argument("--safe-csv", action="store_true", help=SAFE_HELP)
     group.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.set_defaults(defaults=lambda: parser.parse_args([]))
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, guess, sample, write, tell."""
+    if options.shards is not None:
+        fit_shards(options, options.defaults())
+        return
+    if options.data is None:
+        raise ParameterError("fit: must be given a file, or --shards with a pattern of files.")
+    for name in ("scheduler", "workers", "go_on"):
+        if getattr(options, name):
+            raise ParameterError(f"--{name.replace('_', '-')}: has no meaning without --shards.")
     source = read_source(options.data, options)
     stem = Path(options.data).name.partition(".")[0]
     if options.parquet:

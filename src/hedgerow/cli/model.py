@@ -19,7 +19,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.proposing import default_prior, propose
 
-__all__ = ["add_model_arguments", "choose_model", "read_kernel", "read_likelihood", "read_prior"]
+__all__ = ["add_model_arguments", "choose_model", "read_kernel", "read_likelihood", "read_prior", "tell_proposal"]
 
 PRIORS, LAWS = ({cls.__name__: cls for cls in classes} for classes in (priors.PRIORS, priors.LAWS))
 LIKELIHOODS = {cls.__name__: cls for cls in likelihoods.LIKELIHOODS if cls.from_values} | {"Preparation": likelihoods.Preparation}
@@ -50,7 +50,7 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
         proposal = propose(source, prior=law)
         family, model = proposal.likelihood, proposal.mixture
         say("Likelihood (--likelihood changes it):")
-        _tell_proposal(proposal.explained())
+        tell_proposal(proposal.explained())
     spreads = _spreads(model.likelihood, family, source.names)
     if spreads:
         told = ", ".join(spreads[:MOST_TOLD]) + (", ..." if len(spreads) > MOST_TOLD else "")
@@ -58,8 +58,8 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
     return model
 
 
-def _tell_proposal(text: str) -> None:
-    """The likelihood, then a line for each group of columns; what does not fit on a line goes on under its last field."""
+def tell_proposal(text: str) -> None:
+    """Say the likelihood, then a line for each group of columns; what does not fit on a line goes on under its last field."""
     for line in text.splitlines():
         fields = [match.end() for match in re.finditer(r"(?<=\S) {2,}", line)]
         say("  " + line, 2 + fields[-1] if fields else 4)

@@ -29,11 +29,15 @@ from hedgerow.data.tables import feature_names
 from hedgerow.data.texts import count_words, read_folder
 from hedgerow.errors import MissingExtraError, ParameterError
 
-__all__ = ["Dataset", "read"]
+__all__ = ["Dataset", "EmptyTableError", "read"]
 
 #: Bytes that a packed text may unpack to before a child process takes over: starting one costs a quarter of a second.
 IN_PROCESS = 64 << 20
 ENDINGS = "csv, tsv, txt or mtx (each also with .gz), parquet, npy or npz"
+
+
+class EmptyTableError(ParameterError):
+    """A table without rows or columns."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +144,7 @@ def read(
     kind = "".join(place.suffixes[-2:]).lower() if place.suffix.lower() == ".gz" else place.suffix.lower()
     table, notes = _read(place, kind, header, array)
     if table.shape[0] == 0 or table.shape[1] == 0:
-        raise ParameterError(
+        raise EmptyTableError(
             f"{path}: must have at least one row and one column. Got {table.shape[0]:,} rows and {table.shape[1]:,} columns."
         )
     if feature_names(table) is None:

@@ -24,6 +24,7 @@ from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_ro
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Place, Sweep, Tell
 from hedgerow.mixture import Mixture
+from hedgerow.posterior.elsewhere import KnownClusters
 from hedgerow.priors.state import numbers, packed, with_log_u
 
 __all__ = ["Coordinator"]
@@ -103,25 +104,34 @@ class Coordinator:
 
     def labels(self) -> list[npt.NDArray[Any]]:
         """Labels of every shard."""
-        return [answer["labels"] for answer in self._tell(None)]
+        return [answer["labels"] for answer in self._tell(None, False)]
 
-    def write_labels(self, path: Path) -> list[str]:
-        """Have every shard write its labels to a folder; their fingerprints."""
-        return [answer["fingerprint"] for answer in self._tell(path)]
+    def placed(self) -> list[Place]:
+        """What puts the rows of every shard where they are."""
+        return [Place(self.n_clusters, answer["labels"], fillings=answer["fillings"]) for answer in self._tell(None, True)]
 
-    def _tell(self, path: Path | None) -> list[dict[str, Any]]:
-        answers = self.workers.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path)))
+    def write_labels(self, path: Path, *, whole: bool = False) -> list[str]:
+        """Have every shard write its labels to a folder, and its fillings if the whole state is wanted; their fingerprints."""
+        return [answer["fingerprint"] for answer in self._tell(path, whole)]
+
+    def _tell(self, path: Path | None, whole: bool) -> list[dict[str, Any]]:
+        answers = self.workers.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path, whole)))
         self._names = None
         return answers
+
+    def clusters(self) -> KnownClusters:
+        """Sizes and statistics of the present clusters."""
+        packed = self._ledger.pack()
+        return KnownClusters(packed["numbers"], packed["start"], self.sizes)
 
     def state(self) -> dict[str, Any]:
         """All that `restore` needs beside the labels."""
         return self.values() | {"sizes": self.sizes} | self._ledger.pack()
 
-    def restore(self, labels: Sequence[IntArray], state: Mapping[str, Any]) -> bool:
+    def restore(self, labels: Sequence[IntArray], fillings: Sequence[FloatArray], state: Mapping[str, Any]) -> bool:
         """Go back to a state that was left; False if these rows under these labels are not what it was about."""
         clusters = len(state["sizes"])
-        answers = self.workers.ask([Place(clusters, part) for part in labels])
+        answers = self.workers.ask([Place(clusters, *part) for part in zip(labels, [None] * len(labels), fillings, strict=True)])
         self._gather(answers, clusters)
         found = self._ledger.log_marginals()
         same = np.array_equal(self.sizes, state["sizes"])
@@ -163,7 +173,7 @@ class Coordinator:
         return [make(None if self._names is None else self._names[shard], shard) for shard in range(count)]
 
     def _sweep(self, iteration: int) -> tuple[LongArray, list[IntArray], IntArray, Any]:
-        """All labels given weights and atoms. Returns the rows to be visited: global and local numbers, labels and copies."""
+        """All labels given weights and atoms. Returns the rows to be visited: global and local numbers, labels, and the rows bound."""
         visits = self._options.visits_of(self._n)
         plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITED]), self._first)
         strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
@@ -188,7 +198,11 @@ class Coordinator:
         labels = np.concatenate([names.first[answer["visited"]] for names, answer in named])
         local = [answer["rows"] for answer in answers]
         rows = np.concatenate([part + first for part, first in zip(local, self._first, strict=True)])
-        return rows, local, labels, stack([answer["data"] for answer in answers])
+        if len(rows) == 0:
+            return rows, local, labels, None
+        bound = self._model.bind(stack([answer["data"] for answer in answers if answer["data"].shape[0]]))
+        bound.fill(np.concatenate([answer["fillings"] for answer in answers]))
+        return rows, local, labels, bound
 
     def _gather(self, answers: Sequence[dict[str, Any]], known: int) -> None:
         """Clusters `known` and new ones from what the shards say, those left empty dropped, in an order that no workers changes."""
@@ -209,13 +223,12 @@ class Coordinator:
 
     # ---- rows one by one
 
-    def _visit(self, iteration: int, rows: LongArray, local: Sequence[IntArray], labels: IntArray, data: Any) -> None:
+    def _visit(self, iteration: int, rows: LongArray, local: Sequence[IntArray], labels: IntArray, bound: Any) -> None:
         """Marginal Gibbs sampling of rows that no state has chosen; new clusters come into being here."""
         if len(rows) == 0:
             return
         assert self._names is not None
         packed = self._ledger.pack()
-        bound = self._model.bind(data)
         word = self._word(iteration, _VISITS)
         found = _core.visit(bound, self.measure, packed["numbers"], packed["start"], self.sizes, labels, word)
         self.stats["visits_moved"] = float(found["moved"])

@@ -39,7 +39,7 @@ class Grow(Command):
     repair: str
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
-        """Answers with sizes, packed statistics and slacks log φ_t - log φ_h of the roots."""
+        """Answers with sizes, packed statistics and slacks log φ_t - log φ_h of the roots, and the log density of what it filled in."""
         fresh = shard.trees is None
         if fresh:
             shard.trees = _core.TreeBuilder(shard.bound, self.prior.to_core(), None, None, None, self.seed, shard.source.number)
@@ -49,7 +49,9 @@ class Grow(Command):
         else:
             shard.trees.revise(self.repair)
         shard.rows, answer = _roots(shard.trees, shard.core)
-        return answer
+        measure = _core.Measure(self.prior.to_core(), shard.core.n_rows)
+        measure.set_state(packed(self.values))
+        return answer | {"filled": measure.log_front() - shard.trees.log_front()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,7 @@ def _roots(trees: _core.TreeBuilder, shard: _core.Shard) -> tuple[IntArray, dict
     arrays = trees.arrays()
     forest = Forest(**{name: arrays[name] for name in _ARRAYS})
     roots, rows = forest.roots, forest.labels
+    shard.set_fillings(trees.fillings())
     shard.set_labels(rows)
     return rows, shard.tally(len(roots)) | {"slack": forest.log_phi_t[roots] - forest.log_phi_h[roots]}
 
@@ -92,6 +95,7 @@ class Joiner:
         self._seed = seed
         self._move_u = u is None and not model.prior.factorizes
         self._laws = bool(model.prior.laws())
+        self._filled = 0.0
         if u is not None:
             self.adopt(self.values() | {"log_u": float(np.log(u))})
         elif self._move_u:
@@ -115,10 +119,11 @@ class Joiner:
         roots = forest.roots
         sizes = forest.size[roots].astype(np.int64)
         log_p = forest.log_phi_h[roots] - self._measure.log_kappa(sizes)
-        return float(self._measure.log_partition(sizes)) + float(log_p.sum())
+        return float(self._measure.log_partition(sizes)) + float(log_p.sum()) - self._filled
 
     def join(self, grown: Sequence[Mapping[str, Any]]) -> Forest:
         """One forest over the roots of all shards, neighbours joined first."""
+        self._filled = sum(float(answer.get("filled", 0.0)) for answer in grown)
         counts = [len(answer["slack"]) for answer in grown]
         leaves = sum(counts)
         trees = _Trees(self._measure, self._ledger, leaves)
@@ -135,7 +140,7 @@ class Joiner:
             groups = [trees.join(pair[0] + pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
         used = trees.used
         parts = {name: getattr(trees, name)[:used] for name in _ARRAYS}
-        return Forest(**parts, log_front=float(self._measure.log_front()), values=Values(self.values()))
+        return Forest(**parts, log_front=float(self._measure.log_front()) - self._filled, values=Values(self.values()))
 
     def clusters(self, forest: Forest) -> tuple[FloatArray, LongArray, FloatArray]:
         """Statistics and log sizes of the roots of the forest joined last."""

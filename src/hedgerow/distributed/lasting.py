@@ -1,9 +1,10 @@
 """Lasting: a distributed run in a folder, from which it can be taken up again.
 
-    run.hedge                        model, kernel and numbers of the run
-    state-000012.hedge               after iteration 12: u, hyper-parameters, statistics of the clusters, traces
-    labels-000012/shard-00003.npy    labels of that state, written where the shards are
-    draws/draw-000007/...            labels of kept draws, where those are wanted
+    run.hedge                                model, kernel and numbers of the run
+    chain-0/state-000012.hedge               after iteration 12: u, hyper-parameters, statistics of the clusters, traces
+    chain-0/labels-000012/shard-00003.npy    labels of that state, written where the shards are; missing entries as they are filled in
+                                             beside them
+    chain-0/draws/draw-000007/...            clusters of a kept draw, and labels where those are wanted
 
 A state is written when all its labels are there, and names their checksums, so it is whole or absent; the two newest stay.
 """
@@ -21,23 +22,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data import Reading
 from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.record import Record
 from hedgerow.distributed.scouts import Known
-from hedgerow.distributed.working_shard import fingerprint, shard_file
+from hedgerow.distributed.working_shard import fillings_file, fingerprint
 from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
+from hedgerow.posterior.elsewhere import shard_file
 from hedgerow.priors.state import with_log_u
 from hedgerow.sampling import Checkpoint
 from hedgerow.sampling.lock import FolderLock
 
-__all__ = ["Course", "Lasting", "Standing"]
+__all__ = ["ChainFolder", "Course", "Lasting", "Standing"]
 
-_RUN, _STATE, _VERSION = "distributed run", "distributed state", 1
+_RUN, _STATE, _VERSION = "distributed run", "distributed state", 2
 _CLASSES: Mapping[str, type] = {**MODEL_CLASSES, "Conditional": Conditional}
-_NUMBERS = ("draws", "warmup", "thin", "seed")
+_NUMBERS = ("draws", "warmup", "thin", "chains", "seed")
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,10 @@ class Course:
     draws: int
     warmup: int
     thin: int
+    chains: int
     seed: int
     labels: str
+    reading: Reading | None = None
 
     @property
     def total(self) -> int:
@@ -63,7 +68,10 @@ class Standing:
     """Where a run was left."""
 
     iteration: int
+    shards: Sequence[int]
+    """Numbers of the shards that have rows."""
     labels: Sequence[npt.NDArray[np.int32]]
+    fillings: Sequence[npt.NDArray[np.float64]]
     state: Mapping[str, Any]
     known: Known
     traces: Mapping[str, Any]
@@ -75,7 +83,6 @@ class Lasting:
     def __init__(self, checkpoint: Checkpoint, owner: str) -> None:
         self.folder = Path(checkpoint.path)
         self._every = checkpoint.every
-        self._began = self._last = time.monotonic()
         plain = checkpoint.note is None and not checkpoint.replace
         require(plain, owner, "checkpoint", checkpoint, "have neither replace nor note; remove the folder of an old run yourself")
         if owner == "distributed.sample":
@@ -84,14 +91,12 @@ class Lasting:
         else:
             there = (self.folder / "run.hedge").is_file()
             require(there, owner, "checkpoint", str(self.folder), "name the folder of a distributed run that has begun")
-        links = [path.name for path in self.folder.iterdir() if path.is_symlink()]
-        require(not links, owner, "checkpoint", str(self.folder), f"have files of its own, not links; {', '.join(links[:1])} is one")
+        refuse_links(self.folder, owner)
         self._lock = FolderLock(self.folder, owner)
 
-    @property
-    def draws(self) -> Path:
-        """Where labels of kept draws go."""
-        return self.folder / "draws"
+    def chain(self, number: int) -> ChainFolder:
+        """The part of one chain."""
+        return ChainFolder(self.folder / f"chain-{number}", self._every)
 
     def release(self) -> None:
         """Let others write to the folder."""
@@ -112,36 +117,10 @@ class Lasting:
             "model": encode(course.model, arrays, "model", _CLASSES),
             "kernel": encode(course.kernel, arrays, "kernel", _CLASSES),
             "labels": course.labels,
+            "reading": None if course.reading is None else course.reading.to_json(),
         }
         content |= {name: getattr(course, name) for name in _NUMBERS}
         write_container(self.folder / "run.hedge", _RUN, _VERSION, content, arrays)
-
-    def due(self) -> bool:
-        """Whether it is time for a state: after `every` seconds, or ten, and a two-hundredth of the run later on."""
-        now = time.monotonic()
-        wait = min(max(10.0, (now - self._began) / 200), 300.0) if self._every is None else self._every
-        return now - self._last >= wait
-
-    def save(self, chain: Coordinator, iteration: int, record: Record) -> None:
-        """Labels by the shards, then the state; then what is older than the state before goes."""
-        prints = chain.write_labels(self.folder / f"labels-{iteration:06d}")
-        state, traces = chain.state(), record.traces()
-        stats = traces.pop("sample_stats", {})
-        arrays = {f"state.{name}": np.asarray(value) for name, value in state.items()}
-        arrays |= {f"known.{i}": part for i, part in enumerate(chain.known)}
-        arrays |= {f"trace.{name}": values for name, values in traces.items()}
-        arrays |= {f"stat.{name}": values for name, values in stats.items()}
-        content = {"iteration": iteration, "labels": prints}
-        write_container(self.folder / f"state-{iteration:06d}.hedge", _STATE, _VERSION, content, arrays)
-        self._last = time.monotonic()
-        for old in self._states()[2:]:
-            (self.folder / f"state-{old:06d}.hedge").unlink()
-        kept = set(self._states())
-        for path in self.folder.glob("labels-*"):
-            if re.fullmatch(r"labels-\d{6,}", path.name) and int(path.name[7:]) not in kept:
-                shutil.rmtree(path)
-
-    # ---- reading
 
     def course(self) -> Course:
         """What the run is to do."""
@@ -151,12 +130,63 @@ class Lasting:
             model, kernel = (decode(content[name], stored.arrays, _CLASSES) for name in ("model", "kernel"))
             numbers = {name: int(content[name]) for name in _NUMBERS}
             good = isinstance(model, Mixture) and isinstance(kernel, Conditional) and content["labels"] in ("last", "all", "none")
-            good = good and min(numbers["draws"], numbers["thin"]) >= 1 and min(numbers["warmup"], numbers["seed"]) >= 0
+            good = (
+                good and min(numbers["draws"], numbers["thin"], numbers["chains"]) >= 1 and min(numbers["warmup"], numbers["seed"]) >= 0
+            )
             if not good:
                 raise ValueError("values out of range")
-            return Course(model, kernel, labels=content["labels"], **numbers)
+            reading = None if content["reading"] is None else Reading.from_json(content["reading"])
+            return Course(model, kernel, labels=content["labels"], reading=reading, **numbers)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"resume(...): run.hedge must describe a run. Got parts that do not fit: {error}.") from error
+
+
+def refuse_links(folder: Path, owner: str) -> None:
+    """Files of the run's own only: a link could lead the next write elsewhere."""
+    links = [path.name for path in folder.iterdir() if path.is_symlink()]
+    require(not links, owner, "checkpoint", str(folder), f"have files of its own, not links; {', '.join(links[:1])} is one")
+
+
+class ChainFolder:
+    """The folder of one chain of a run."""
+
+    def __init__(self, folder: Path, every: float | None) -> None:
+        self.folder = folder
+        self._every = every
+        self._began = self._last = time.monotonic()
+        if folder.is_dir():
+            refuse_links(folder, "distributed.resume")
+
+    @property
+    def draws(self) -> Path:
+        """Where clusters and labels of kept draws go."""
+        return self.folder / "draws"
+
+    def due(self) -> bool:
+        """Whether it is time for a state: after `every` seconds, or ten, and a two-hundredth of the run later on."""
+        now = time.monotonic()
+        wait = min(max(10.0, (now - self._began) / 200), 300.0) if self._every is None else self._every
+        return now - self._last >= wait
+
+    def save(self, chain: Coordinator, iteration: int, record: Record) -> None:
+        """Labels by the shards, then the state; then what is older than the state before goes."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        prints = chain.write_labels(self.folder / f"labels-{iteration:06d}", whole=True)
+        state, traces = chain.state(), record.traces()
+        stats = traces.pop("sample_stats", {})
+        arrays = {f"state.{name}": np.asarray(value) for name, value in state.items()}
+        arrays |= {f"known.{i}": part for i, part in enumerate(chain.known)}
+        arrays |= {f"trace.{name}": values for name, values in traces.items()}
+        arrays |= {f"stat.{name}": values for name, values in stats.items()}
+        content = {"iteration": iteration, "shards": [source.number for source in chain.workers.sources], "labels": prints}
+        write_container(self.folder / f"state-{iteration:06d}.hedge", _STATE, _VERSION, content, arrays)
+        self._last = time.monotonic()
+        for old in self._states()[2:]:
+            (self.folder / f"state-{old:06d}.hedge").unlink()
+        kept = set(self._states())
+        for path in self.folder.glob("labels-*"):
+            if re.fullmatch(r"labels-\d{6,}", path.name) and int(path.name[7:]) not in kept:
+                shutil.rmtree(path)
 
     def standing(self) -> Standing | None:
         """The newest state that is whole; None before the first. A damaged one gives way to the one before."""
@@ -172,6 +202,8 @@ class Lasting:
 
     def _states(self) -> list[int]:
         """Iterations of the states there are, newest first."""
+        if not self.folder.is_dir():
+            return []
         found = (re.fullmatch(r"state-(\d{6,})\.hedge", path.name) for path in self.folder.iterdir())
         return sorted((int(match[1]) for match in found if match), reverse=True)
 
@@ -181,12 +213,13 @@ class Lasting:
         try:
             if stored.content["iteration"] != iteration:
                 raise ValueError("another iteration")
-            labels = [_labels(self.folder, iteration, shard, found) for shard, found in enumerate(stored.content["labels"])]
+            shards = [int(shard) for shard in stored.content["shards"]]
+            parts = [_labels(self.folder, iteration, at, mark) for at, mark in zip(shards, stored.content["labels"], strict=True)]
             part = {kind: _named(stored.arrays, kind) for kind in ("state", "known", "trace", "stat")}
             known = part["known"]["0"], part["known"]["1"], part["known"]["2"]
             state = {name: value if value.ndim else value.item() for name, value in part["state"].items()}
             traces = with_log_u(part["trace"]) | ({"sample_stats": part["stat"]} if part["trace"] else {})
-            return Standing(iteration, labels, state, known, traces)
+            return Standing(iteration, shards, [part[0] for part in parts], [part[1] for part in parts], state, known, traces)
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
             raise FormatError(
                 f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit: {error}."
@@ -197,9 +230,13 @@ def _named(arrays: Mapping[str, npt.NDArray[Any]], kind: str) -> dict[str, npt.N
     return {name[len(kind) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{kind}.")}
 
 
-def _labels(folder: Path, iteration: int, shard: int, found: Any) -> npt.NDArray[np.int32]:
-    path = shard_file(folder / f"labels-{iteration:06d}", shard)
+def _labels(folder: Path, iteration: int, shard: int, found: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """Labels and fillings of a shard."""
+    place = folder / f"labels-{iteration:06d}"
+    path, beside = shard_file(place, shard), fillings_file(place, shard)
     labels: npt.NDArray[Any] = np.load(path, allow_pickle=False)
-    if labels.ndim != 1 or labels.dtype.kind not in "iu" or fingerprint(labels) != found:
+    fillings: npt.NDArray[Any] = np.load(beside, allow_pickle=False) if beside.is_file() else np.zeros(0)
+    good = labels.ndim == fillings.ndim == 1 and labels.dtype.kind in "iu" and fillings.dtype == np.float64
+    if not good or fingerprint(labels, fillings) != found:
         raise ValueError(f"{path.name} has changed")
-    return labels.astype(np.int32)
+    return labels.astype(np.int32), fillings

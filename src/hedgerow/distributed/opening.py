@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.kinds import said_of
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.joining import Joiner, Sprout
 from hedgerow.distributed.lasting import Standing
@@ -20,12 +22,14 @@ from hedgerow.mixture import Mixture
 from hedgerow.sampling import sample as sample_here
 from hedgerow.summaries.partitions import canonical
 
-__all__ = ["OWNER", "SETTLED", "check_model", "open_chain", "open_shards", "reopen_chain"]
+__all__ = ["OPENED", "OWNER", "SETTLED", "check_model", "open_chain", "open_data", "open_shards", "reopen_chain"]
 
 OWNER = "distributed.sample"
 LongArray = npt.NDArray[np.int64]
 
 _MOST_ROWS = 2**31 - 1
+OPENED = 1
+"""Commands that all chains share: open."""
 SETTLED = 3
 """Commands before the first labels: open, bind, mark."""
 _WARMUP_OF_SCOUTS = 100
@@ -38,7 +42,8 @@ _STRANGE = 0.02
 def open_shards(owner: str, workers: Workers, model: Mixture) -> LongArray:
     """Load all shards; their numbers of rows."""
     opened = workers.ask(Open(owner, model.likelihood))
-    columns = {answer["columns"]: shard for shard, answer in reversed(list(enumerate(opened)))}
+    columns = {answer["columns"]: shard for shard, answer in reversed(list(enumerate(opened))) if answer["rows"]}
+    require(len(columns) > 0, owner, "shards", f"{len(opened)} empty shards", "have a row")
     if len(columns) > 1:
         found = ", ".join(f"{count} (shard {shard})" for count, shard in columns.items())
         raise ParameterError(f"{owner}(shards=...): shards must have the same columns. Got {found}.")
@@ -48,42 +53,72 @@ def open_shards(owner: str, workers: Workers, model: Mixture) -> LongArray:
     most = model.likelihood.largest_total
     require(total <= most, owner, "shards", total, f"sum to at most {most:.0g} counts over all shards")
     workers.rows = int(sizes.sum())
-    return sizes
+    workers.drop_empty(sizes.tolist())
+    names = {tuple(answer["names"]): shard for shard, answer in reversed(list(enumerate(opened))) if answer["names"] is not None}
+    if len(names) > 1:
+        found = "; ".join(f"{', '.join(some[:8])} (shard {shard})" for some, shard in names.items())
+        raise ParameterError(f"{owner}(shards=...): shards must have the same columns in the same order. Got {found}.")
+    workers.columns = next(iter(names), None)
+    _tell_lost(opened)
+    return sizes[sizes > 0]
+
+
+def _tell_lost(opened: Sequence[Mapping[str, Any]]) -> None:
+    """Entries that could not be read are gaps; they are counted over all shards."""
+    lost: dict[str, tuple[int, str]] = {}
+    for answer in opened:
+        for name, (count, shown) in answer["lost"].items():
+            lost[name] = lost.get(name, (0, shown))[0] + count, shown
+    if lost:
+        warnings.warn(f"Taken for gaps: {said_of(lost, sum(answer['rows'] for answer in opened))}.", stacklevel=4)
+
+
+def open_data(workers: Workers, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray]:
+    """Load the shards and resolve the model, the same for all chains."""
+    sizes = open_shards(OWNER, workers, model)
+    data, _ = fetch_rows(workers, choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1]), _first(sizes))
+    return model.resolve(data, int(sizes.sum())), sizes
 
 
 def open_chain(
-    workers: Workers, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None, *, sizes: LongArray | None = None
 ) -> tuple[Mixture, LongArray, Coordinator]:
-    """Load the shards, choose scouts, resolve the model and place the rows."""
-    resolved, sizes, scouts, data = _bind(workers, model, kernel, seed)
+    """Load the shards, unless their sizes are known, choose scouts, resolve the model and place the rows."""
+    resolved, sizes, scouts, data = _bind(workers, model, kernel, seed, sizes)
     trees = isinstance(init, str) and init == "ibhc"
     known = _sprout(workers, resolved, data, sizes, seed) if trees else scouts.pack(scouts.clusters)
     workers.ask(Mark(known, _STRANGE))
     chain = Coordinator(workers, resolved, sizes, scouts, seed, kernel, known)
-    places = [Place(len(known[2]), known=known)] * len(sizes) if trees else _first_places(init, resolved, scouts, data, sizes, seed)
-    chain.place(places, start)
+    if trees:
+        chain.place([Place(len(known[2]), known=known)] * len(sizes), start)
+    else:
+        chain.place(_first_places(workers, init, resolved, scouts, data, sizes, seed), start)
     return resolved, sizes, chain
 
 
 def reopen_chain(
-    workers: Workers, model: Mixture, kernel: Conditional, seed: int, standing: Standing
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, standing: Standing, *, sizes: LongArray
 ) -> tuple[Mixture, LongArray, Coordinator]:
     """The same for a run that has been left: rows are put where they were."""
-    resolved, sizes, scouts, _ = _bind(workers, model, kernel, seed)
+    resolved, sizes, scouts, _ = _bind(workers, model, kernel, seed, sizes)
     wanted = f"be the shards that the run began with, of {', '.join(str(len(part)) for part in standing.labels)} rows"
-    good = len(sizes) == len(standing.labels) and all(len(p) == n for p, n in zip(standing.labels, sizes, strict=True))
-    require(good, "distributed.resume", "shards", sizes.tolist(), wanted)
+    there = workers.spread(range(len(sizes)), None)
+    good = standing.shards == [number for number, shard in enumerate(there) if shard is not None]
+    good = good and len(sizes) == len(standing.labels) and all(len(p) == n for p, n in zip(standing.labels, sizes, strict=True))
+    require(good, "distributed.resume", "shards", workers.sizes, wanted)
     workers.ask(Mark(standing.known, _STRANGE))
     chain = Coordinator(workers, resolved, sizes, scouts, seed, kernel, standing.known)
-    before = chain.restore(standing.labels, standing.state)
+    before = chain.restore(standing.labels, standing.fillings, standing.state)
     wanted = "hold the rows that the run began with: their labels make other clusters than the run had"
     require(before, "distributed.resume", "shards", f"{len(sizes)} shards", wanted)
     return resolved, sizes, chain
 
 
-def _bind(workers: Workers, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray, Scouts, Any]:
+def _bind(
+    workers: Workers, model: Mixture, kernel: Conditional, seed: int, sizes: LongArray | None
+) -> tuple[Mixture, LongArray, Scouts, Any]:
     """Shards under the resolved likelihood, with their scouts."""
-    sizes = open_shards(OWNER, workers, model)
+    sizes = open_shards(OWNER, workers, model) if sizes is None else sizes
     first = _first(sizes)
     rows = choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1])
     data, local = fetch_rows(workers, rows, first)
@@ -115,20 +150,22 @@ def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed:
     return known
 
 
-def _first_places(init: Any, model: Mixture, scouts: Scouts, data: Any, sizes: LongArray, seed: int) -> list[Place]:
+def _first_places(workers: Workers, init: Any, model: Mixture, scouts: Scouts, data: Any, sizes: LongArray, seed: int) -> list[Place]:
     if isinstance(init, str):
         require(init in ("scouts", "one"), OWNER, "init", init, "be 'ibhc', 'scouts', 'one', or labels for every shard")
         if init == "one":
             return [Place(1, np.zeros(rows, np.int32)) for rows in sizes]
         found = sample_here(model, data, draws=1, warmup=_WARMUP_OF_SCOUTS, chains=1, seed=seed, progress=False).labels[0, 0]
         return [Place(int(found.max()) + 1, known=scouts.pack(found))] * len(sizes)
-    good = isinstance(init, Sequence) and len(init) == len(sizes)
-    require(good, OWNER, "init", init, f"be 'ibhc', 'scouts', 'one', or a list of labels for each of the {len(sizes)} shards")
+    all_sizes = workers.sizes
+    good = isinstance(init, Sequence) and len(init) == len(all_sizes)
+    require(good, OWNER, "init", init, f"be 'ibhc', 'scouts', 'one', or a list of labels for each of the {len(all_sizes)} shards")
     parts = [np.asarray(part) for part in init]
-    for shard, (part, rows) in enumerate(zip(parts, sizes, strict=True)):
-        fine = part.shape == (rows,) and part.dtype.kind in "iu"
+    for shard, (part, rows) in enumerate(zip(parts, all_sizes, strict=True)):
+        fine = rows == 0 and part.size == 0
+        fine = fine or (part.shape == (rows,) and part.dtype.kind in "iu")
         require(fine, OWNER, f"init[{shard}]", part, f"hold one whole number for each of the {rows} rows")
-    whole = canonical(np.concatenate(parts).astype(np.int64))
+    whole = canonical(np.concatenate([part for part in parts if part.size]).astype(np.int64))
     cut = np.split(whole, np.cumsum(sizes)[:-1])
     return [Place(int(whole.max()) + 1, part) for part in cut]
 

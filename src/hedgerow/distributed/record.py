@@ -1,4 +1,4 @@
-"""Record: what a distributed run has drawn so far."""
+"""Record: what a chain of a distributed run has drawn so far."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.container import read_container, write_container
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.distributed.result import draw_folder
+from hedgerow.posterior.elsewhere import KnownClusters, draw_folder
 
-__all__ = ["Record"]
+__all__ = ["Record", "read_clusters"]
+
+_CLUSTERS, _VERSION = "clusters of a draw", 1
 
 
 class Record:
-    """Traces, and labels where they are wanted."""
+    """Traces, clusters, and labels where they are wanted.
 
-    def __init__(self, chain: Coordinator, labels: str, folder: Path | None, before: Mapping[str, Any] | None = None) -> None:
-        self._chain, self._labels, self._folder = chain, labels, folder
+    Clusters of every draw stay here, and are written to the folder of a run that lasts.
+    """
+
+    def __init__(
+        self, chain: Coordinator, labels: str, folder: Path | None, before: Mapping[str, Any] | None = None, *, lasting: bool = False
+    ) -> None:
+        self._chain, self._labels, self._folder, self._lasting = chain, labels, folder, lasting
         self._rows: list[dict[str, float]] = _rows(before or {})
         self._stats: list[dict[str, float]] = _rows((before or {}).get("sample_stats", {}))
+        self.labelled = list(range(self.draws)) if labels == "all" else []
         self.kept: dict[int, Sequence[npt.NDArray[Any]]] = {}
-        self.workers = chain.workers.size
+        self.clusters: dict[int, KnownClusters] = {}
+        if lasting and folder is not None:
+            self.clusters = {draw: read_clusters(folder, draw) for draw in range(self.draws)}
 
     @property
     def draws(self) -> int:
@@ -35,6 +46,12 @@ class Record:
         chain = self._chain
         clock = chain.workers.clock
         times = {"seconds": seconds, "shard_seconds": clock.shards, "rounds": float(clock.rounds)}
+        known = chain.clusters()
+        if self._lasting and self._folder is not None:
+            folder = draw_folder(self._folder, self.draws)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_container(folder / "clusters.hedge", _CLUSTERS, _VERSION, {}, known._asdict())
+        self.clusters[self.draws] = known
         self._rows.append({"log_joint": chain.log_joint(), "n_clusters": chain.n_clusters} | chain.values())
         self._stats.append(chain.stats | times)
         if self._labels == "all":
@@ -47,6 +64,7 @@ class Record:
 
     def _keep(self) -> None:
         index = self.draws - 1
+        self.labelled.append(index)
         if self._folder is None:
             self.kept[index] = self._chain.labels()
         else:
@@ -60,6 +78,12 @@ class Record:
         found["n_clusters"] = found["n_clusters"].astype(np.int32)
         found["sample_stats"] = {name: np.array([row[name] for row in self._stats]) for name in self._stats[0]}
         return found
+
+
+def read_clusters(folder: Path, draw: int) -> KnownClusters:
+    """Clusters of a draw as `Record` wrote them."""
+    arrays = read_container(draw_folder(folder, draw) / "clusters.hedge", _CLUSTERS, (_VERSION,)).arrays
+    return KnownClusters(arrays["numbers"], arrays["start"], arrays["sizes"])
 
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, float]]:

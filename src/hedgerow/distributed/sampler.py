@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data import Reading
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.distributed.lasting import Course, Lasting, Standing
-from hedgerow.distributed.opening import OWNER, SETTLED, check_model, open_chain, reopen_chain
+from hedgerow.distributed.lasting import ChainFolder, Course, Lasting
+from hedgerow.distributed.opening import OPENED, OWNER, SETTLED, check_model, open_chain, open_data, reopen_chain
 from hedgerow.distributed.options import Conditional, is_whole
+from hedgerow.distributed.reach import ShardRows
 from hedgerow.distributed.record import Record
-from hedgerow.distributed.result import DistributedPosterior
 from hedgerow.distributed.sources import read_sources
-from hedgerow.distributed.workers import Clock, open_workers
-from hedgerow.distributed.working_shard import Place
+from hedgerow.distributed.workers import Clock, Workers, open_workers
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
+from hedgerow.posterior import DistributedPosterior
+from hedgerow.posterior.elsewhere import FolderLabels, KeptLabels, KnownClusters, MemoryLabels, draw_folder
 from hedgerow.sampling import Checkpoint, Update
 
 __all__ = ["resume", "sample"]
@@ -43,10 +45,12 @@ def sample(
     draws: int = 200,
     warmup: int = 100,
     thin: int = 1,
+    chains: int = 1,
     seed: int | None = None,
     init: Any = "ibhc",
+    reading: Reading | None = None,
     client: Any = None,
-    labels: str = "last",
+    labels: str = "all",
     folder: str | os.PathLike[str] | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     callbacks: Callbacks = (),
@@ -58,13 +62,16 @@ def sample(
     model : Mixture
         Any prior but `MixedNRM`, any likelihood but `Custom`. Hyper-parameters of the likelihood that are open are taken from the
         scouts, a random sample of the rows, and stay visible as `posterior.model`.
-    shards : list or Dask array
-        For each shard a function without arguments that returns its rows, or the path of a .npy or .npz file that the workers can
-        read; or a Dask array, whose blocks of rows are the shards. Without a cluster arrays will do too.
+    shards : list, folder, pattern, or Dask array or frame
+        For each shard a function without arguments that returns its rows, or the path of a file that the workers can read (npy, npz,
+        Parquet, csv ...); a folder or pattern of such files; or a Dask array or data frame, whose blocks of rows are the shards.
+        Without a cluster arrays will do too. Shards may be empty.
     kernel : Conditional, optional
         How the chain moves.
     draws, warmup, thin : int
-        Kept draws, iterations thrown away before them, and iterations for each draw.
+        Kept draws of each chain, iterations thrown away before them, and iterations for each draw.
+    chains : int
+        Chains, one after the other over the same shards, each from its own start.
     seed : int, optional
         Decides every draw, with the data and how they are cut into shards; the number of workers does not matter, nor does the loss
         of one.
@@ -72,10 +79,13 @@ def sample(
         "ibhc" grows trees over up to 200,000 of the rows, each shard its own, and starts from the clusters that they make together;
         "scouts" samples the scouts first and starts from the clusters found; "one" puts all rows in one cluster; or one array of
         labels per shard.
+    reading : Reading, optional
+        How columns that are not numbers alone are read, the same in all shards; `distributed.propose` finds it out.
     client : distributed.Client, optional
         The cluster; without one, shards are worked on in threads of this process.
-    labels : {"last", "all", "none"}
-        Which draws to keep the labels of.
+    labels : {"all", "last", "none"}
+        Which draws to keep the labels of: one byte a row and draw up to 256 clusters, here unless there is a folder. Summaries of the
+        partition, such as `point_estimate`, speak of those draws.
     folder : path, optional
         A folder that all workers can write to: labels go there, shard by shard, instead of coming here.
     checkpoint : path or Checkpoint, optional
@@ -84,7 +94,7 @@ def sample(
     callbacks : sequence of callables
         Each is called with an `Update` after every iteration; a true answer stops the chain.
 
-    Ctrl-C stops the chain and returns the draws so far, without labels unless all are kept.
+    Ctrl-C stops the run and returns the chains that are whole, or the draws so far of the first, labels as far as all are kept.
 
     Returns
     -------
@@ -98,15 +108,16 @@ def sample(
     """
     kernel = Conditional() if kernel is None else kernel
     require(isinstance(kernel, Conditional), OWNER, "kernel", kernel, "be a distributed.Conditional")
-    for name, value, low in (("draws", draws, 1), ("warmup", warmup, 0), ("thin", thin, 1)):
+    for name, value, low in (("draws", draws, 1), ("warmup", warmup, 0), ("thin", thin, 1), ("chains", chains, 1)):
         require(is_whole(value) and value >= low, OWNER, name, value, f"be a whole number from {low} up")
     require(seed is None or (is_whole(seed) and seed >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
     require(labels in ("last", "all", "none"), OWNER, "labels", labels, "be 'last', 'all' or 'none'")
     check_model(OWNER, model)
+    require(reading is None or isinstance(reading, Reading), OWNER, "reading", reading, "be a hedgerow.data.Reading")
     wanted = "be left out: with checkpoint= the labels go to its folder"
     require(folder is None or checkpoint is None, OWNER, "folder", str(folder), wanted)
     used_seed = secrets.randbits(63) if seed is None else int(seed)
-    course = Course(model, kernel, int(draws), int(warmup), int(thin), used_seed, labels)
+    course = Course(model, kernel, int(draws), int(warmup), int(thin), int(chains), used_seed, labels, reading)
     where = None if folder is None else _new_folder(Path(folder))
     lasting = None if checkpoint is None else Lasting(Checkpoint.read(checkpoint, OWNER), OWNER)
     try:
@@ -165,7 +176,7 @@ def resume(
             course = replace(course, draws=int(draws))
             lasting.write(course)
         run = _Run(course, client, _checked(owner, callbacks), None, lasting, init)
-        return run.run(shards, lasting.standing())
+        return run.run(shards)
     finally:
         lasting.release()
 
@@ -181,25 +192,49 @@ class _Run:
     lasting: Lasting | None
     init: Any
 
-    def run(self, shards: Any, standing: Standing | None = None) -> DistributedPosterior:
+    def run(self, shards: Any) -> DistributedPosterior:
         """From the start, or from where the run was left; the shards are let go of at the end."""
         course, began = self.course, time.perf_counter()
-        workers = open_workers(OWNER, read_sources(OWNER, shards, self.client), self.client)
+        sources = read_sources(OWNER, shards, self.client, course.reading)
+        workers = open_workers(OWNER, sources, self.client)
+        done: list[_Chain] = []
+        stopped = False
         try:
-            basis = workers, course.model, course.kernel, course.seed
-            model, sizes, chain = open_chain(*basis, self.init) if standing is None else reopen_chain(*basis, standing)
-            where = self.folder if self.lasting is None else self.lasting.draws
-            record = Record(chain, course.labels, where, None if standing is None else standing.traces)
-            self._iterate(chain, record, 0 if standing is None else standing.iteration)
-            traces = record.traces()
+            model, sizes = open_data(workers, course.model, course.kernel, course.seed)
+            for number in range(course.chains):
+                chain = self._chain(workers, model, sizes, number)
+                if chain.draws == course.draws or not done:
+                    done.append(chain)
+                if stopped := chain.stopped:
+                    break
+                workers.forget_after(OPENED)
         finally:
             workers.close()
-        run = {name: getattr(course, name) for name in ("seed", "draws", "warmup", "thin", "kernel")}
-        run |= {"seconds": time.perf_counter() - began, "interrupted": record.draws < course.draws, "workers": record.workers}
-        return DistributedPosterior(model, tuple(int(rows) for rows in sizes), **traces, run=run, kept=record.kept, folder=where)
+        run = {name: getattr(course, name) for name in ("seed", "draws", "warmup", "thin", "chains")}
+        run |= {"kernel": repr(course.kernel), "sampled": list(model.prior.laws()), "workers": workers.size}
+        run |= {"seconds": time.perf_counter() - began, "interrupted": stopped and (len(done) < course.chains or done[0].short(course))}
+        columns = workers.columns
+        run |= {"reading": course.reading.to_json()} if course.reading is not None else {}
+        run |= {"columns": list(columns)} if columns is not None else {}
+        rows = ShardRows(sources, self.client, model.likelihood, tuple(workers.sizes))
+        return _put_together(done, model, run, rows)
 
-    def _iterate(self, chain: Coordinator, record: Record, done: int) -> None:
-        course, iteration, whole = self.course, done, True
+    def _chain(self, workers: Workers, model: Mixture, sizes: LongArray, number: int) -> _Chain:
+        course = self.course
+        place = None if self.lasting is None else self.lasting.chain(number)
+        where = place.draws if place is not None else None if self.folder is None else self.folder / f"chain-{number}"
+        standing = None if place is None else place.standing()
+        basis = workers, model, course.kernel, chain_seed(course.seed, number)
+        opened = open_chain(*basis, self.init, sizes=sizes) if standing is None else reopen_chain(*basis, standing, sizes=sizes)
+        record = Record(opened[2], course.labels, where, None if standing is None else standing.traces, lasting=place is not None)
+        stopped = self._iterate(opened[2], record, 0 if standing is None else standing.iteration, number, place)
+        folders = None if where is None else {draw: draw_folder(where, draw) for draw in record.labelled}
+        kept = {draw: workers.spread(parts, np.zeros(0, np.uint8)) for draw, parts in record.kept.items()}
+        return _Chain(record.traces(), kept, record.clusters, folders, stopped)
+
+    def _iterate(self, chain: Coordinator, record: Record, done: int, number: int, place: ChainFolder | None) -> bool:
+        """Iterations `done` + 1 and on; whether the run was asked to stop."""
+        course, iteration, whole, stopped = self.course, done, True, False
         try:
             for iteration in range(done + 1, course.total + 1):
                 chain.workers.clock = Clock()
@@ -207,38 +242,81 @@ class _Run:
                 chain.step(iteration)
                 if iteration > course.warmup and (iteration - course.warmup) % course.thin == 0:
                     record.add(time.perf_counter() - clock)
-                self._settle(chain, iteration, record)
-                warming_up = iteration <= course.warmup
-                if self.callbacks and _tell(self.callbacks, chain, iteration, course.total, warming_up):
+                self._settle(chain, iteration, record, place)
+                if self.callbacks and self._tell(chain, iteration, number):
+                    stopped = True
                     break
         except KeyboardInterrupt:
-            whole = False  # in the middle of an iteration: the traces stand, the labels of now are nobody's
-        if record.draws == 0:
+            whole, stopped = False, True  # in the middle of an iteration: the traces stand, the labels of now are nobody's
+        if record.draws == 0 and number == 0:
             raise ParameterError(f"{OWNER}: stopped in iteration {iteration} of {course.total}, before the first draw.")
-        if whole:
+        if whole and record.draws > 0:
             record.finish()
-            if self.lasting is not None and iteration > done:
-                self.lasting.save(chain, iteration, record)
+            if place is not None and iteration > done:
+                place.save(chain, iteration, record)
+        return stopped
 
-    def _settle(self, chain: Coordinator, iteration: int, record: Record) -> None:
+    def _settle(self, chain: Coordinator, iteration: int, record: Record, place: ChainFolder | None) -> None:
         """Now and then write the run down, or ask for all labels, so that what came before need not be remembered."""
-        if self.lasting is not None and self.lasting.due():
-            self.lasting.save(chain, iteration, record)
+        if place is not None and place.due():
+            place.save(chain, iteration, record)
         if chain.workers.changes > _REMEMBERED:
-            parts = chain.labels()
-            chain.workers.restart_from(SETTLED, [Place(chain.n_clusters, part) for part in parts])
+            chain.workers.restart_from(SETTLED, chain.placed())
+
+    def _tell(self, chain: Coordinator, done: int, number: int) -> bool:
+        """Whether one of the callbacks, which all hear of it, asks to stop."""
+        course = self.course
+        update = Update(number, done, course.total, done <= course.warmup, chain.n_clusters, chain.log_joint())
+        return any([bool(callback(update)) for callback in self.callbacks])  # noqa: C419
+
+
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """What a chain has left behind."""
+
+    traces: Mapping[str, Any]
+    kept: Mapping[int, Sequence[npt.NDArray[Any]]]
+    clusters: Mapping[int, KnownClusters]
+    folders: Mapping[int, Path] | None
+    stopped: bool
+
+    @property
+    def draws(self) -> int:
+        """Kept draws."""
+        return len(self.traces.get("log_joint", ()))
+
+    def short(self, course: Course) -> bool:
+        """Whether there are fewer than were asked for."""
+        return self.draws < course.draws
+
+
+def _put_together(done: Sequence[_Chain], model: Mixture, run: Mapping[str, Any], rows: ShardRows) -> DistributedPosterior:
+    """Chains of equal length as one posterior; draws are counted over all of them."""
+    draws = done[0].draws
+    names = [name for name in done[0].traces if name != "sample_stats"]
+    traces = {name: np.stack([chain.traces[name] for chain in done]) for name in names}
+    stats = {name: np.stack([chain.traces["sample_stats"][name] for chain in done]) for name in done[0].traces["sample_stats"]}
+    numbered = [(chain, i * draws) for i, chain in enumerate(done)]
+    kept: KeptLabels
+    if done[0].folders is None:
+        kept = MemoryLabels({first + draw: labels for chain, first in numbered for draw, labels in chain.kept.items()})
+    else:
+        kept = FolderLabels({first + draw: path for chain, first in numbered for draw, path in (chain.folders or {}).items()})
+    clusters = {first + draw: known for chain, first in numbered for draw, known in chain.clusters.items()}
+    return DistributedPosterior(
+        model=model, run=run, sample_stats=stats, shard_rows=rows.sizes, kept=kept, clusters=clusters, rows=rows, **traces
+    )
+
+
+def chain_seed(seed: int, number: int) -> int:
+    """The seed of a chain; that of the first is the run's."""
+    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _checked(owner: str, callbacks: Any) -> Callbacks:
     good = isinstance(callbacks, Iterable) and all(map(callable, callbacks))
     require(good, owner, "callbacks", callbacks, "be a list of functions of an Update")
     return tuple(callbacks)
-
-
-def _tell(callbacks: Callbacks, chain: Coordinator, done: int, total: int, warming_up: bool) -> bool:
-    """Whether one of the callbacks, which all hear of it, asks to stop."""
-    update = Update(0, done, total, warming_up, chain.n_clusters, chain.log_joint())
-    return any([bool(callback(update)) for callback in callbacks])  # noqa: C419
 
 
 def _new_folder(folder: Path) -> Path:

@@ -71,7 +71,12 @@ class Scouts:
         pairs /= pairs.sum()
         doubt = doubt / doubt.sum() if doubt.sum() > 0 else plain
         laws = np.cumsum(0.5 * doubt + 0.25 * plain + 0.25 * pairs), np.cumsum(0.5 * plain + 0.5 * pairs)
-        return cls(rows, bound, tree, laws, forest.cut())
+        clusters = forest.cut()
+        if bound.n_imputed:  # once: proposals may look at any filling that does not change with the partition
+            ledger = _core.Ledger(bound)
+            ledger.reset(int(clusters.max()) + 1)
+            ledger.fill(clusters, seed)
+        return cls(rows, bound, tree, laws, clusters)
 
     def pack(self, labels: IntArray) -> Known:
         """Statistics and log sizes of clusters of scouts."""

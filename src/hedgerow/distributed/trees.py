@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data import Reading
 from hedgerow.distributed.joining import Grow, Joiner
 from hedgerow.distributed.opening import check_model, open_shards
 from hedgerow.distributed.result import DistributedForest
@@ -52,6 +53,7 @@ def ibhc(
     repair: str = "reinsert",
     u: float | None = None,
     seed: int | None = None,
+    reading: Reading | None = None,
     client: Any = None,
     labels: bool = True,
 ) -> DistributedForest:
@@ -59,7 +61,7 @@ def ibhc(
 
     Parameters
     ----------
-    model, shards, client :
+    model, shards, reading, client :
         As in `distributed.sample`.
     passes : int
         Passes over the rows; u and the sampled hyper-parameters are drawn anew in between, given the clusters of all shards together.
@@ -72,6 +74,9 @@ def ibhc(
         Decides the order of rows, u and the hyper-parameters.
     labels : bool
         Bring the cluster of every row here: 4 bytes a row.
+
+    Missing entries in correlated columns are filled in, shard by shard, before their row goes into the trees, as `ibhc` does; bound and
+    log joint are then estimates given one draw of them.
 
     Returns
     -------
@@ -91,7 +96,7 @@ def ibhc(
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
     require(seed is None or (whole and int(seed) >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
     used_seed = secrets.randbits(63) if seed is None else int(seed)
-    workers = open_workers(OWNER, read_sources(OWNER, shards, client), client)
+    workers = open_workers(OWNER, read_sources(OWNER, shards, client, reading), client)
     try:
         return _grow(workers, model, passes, repair, u, used_seed, labels)
     finally:
@@ -114,8 +119,8 @@ def _grow(workers: Workers, model: Mixture, passes: int, repair: str, u: float |
         log_joint = joiner.log_joint(forest)
         if best is None or log_joint > joiner.best:
             joiner.best = log_joint
-            best = forest, tuple(len(answer["slack"]) for answer in grown)
-            rows = [answer["rows"] for answer in workers.ask(Rows())] if labels else None
+            best = forest, tuple(workers.spread([len(answer["slack"]) for answer in grown], 0))
+            rows = workers.spread([answer["rows"] for answer in workers.ask(Rows())], np.zeros(0, np.int32)) if labels else None
         joiner.resample(forest, number + 1)
     assert best is not None
-    return DistributedForest(resolved, tuple(int(n) for n in sizes), best[0], best[1], rows)
+    return DistributedForest(resolved, tuple(workers.sizes), best[0], best[1], rows)

@@ -42,6 +42,8 @@ class Workers:
         self.run = secrets.token_hex(8)
         self.clock = Clock()
         self.rows = 0
+        self.sizes: list[int] = []
+        self.columns: tuple[str, ...] | None = None
         self._serial = 0
         self._last = 0
         self._history: list[tuple[int, Sequence[Command]]] = []
@@ -70,6 +72,22 @@ class Workers:
     def restart_from(self, kept: int, commands: Sequence[Command]) -> None:
         """Forget all but the first `kept` changes: `commands` now lead from there to where the shards are."""
         self._history = [*self._history[:kept], (self._last, list(commands))]
+
+    def drop_empty(self, sizes: Sequence[int]) -> None:
+        """Speak to shards that have rows only, of all that there are; those without have no part in anything."""
+        self.sizes = list(sizes)
+        there = [shard for shard, rows in enumerate(sizes) if rows]
+        self.sources = [self.sources[shard] for shard in there]
+        self._history = [(serial, [commands[shard] for shard in there]) for serial, commands in self._history]
+
+    def spread(self, parts: Sequence[Any], empty: Any) -> list[Any]:
+        """Answers of the shards that have rows as those of all."""
+        left = iter(parts)
+        return [next(left) if rows else empty for rows in self.sizes]
+
+    def forget_after(self, kept: int) -> None:
+        """Forget all but the first `kept` changes: what follows does not depend on the others."""
+        self._history = self._history[:kept]
 
     @property
     def size(self) -> int:
@@ -141,7 +159,7 @@ class DaskWorkers(Workers):
         self._threads: dict[str, int] = dict(client.nthreads())
         require(len(self._threads) > 0, "distributed", "client", client, "have at least one worker")
         seats = [address for address, count in sorted(self._threads.items()) for _ in range(count)]
-        self._home = [seats[shard % len(seats)] for shard in range(len(self.sources))]
+        self._home = [seats[shard % len(seats)] for shard in range(len(self.sources))]  # by the numbers of the sources
 
     @property
     def size(self) -> int:
@@ -179,7 +197,7 @@ class DaskWorkers(Workers):
                 self._client.submit(
                     serve_here,
                     self.run,
-                    **(job | {"source": source if source.travels else Source(source.number, source.name, None)}),
+                    **(job | {"source": source.bare}),
                     data=source.origin if loading and not source.travels else None,
                     workers=[self._home[source.number]],
                     allow_other_workers=True,

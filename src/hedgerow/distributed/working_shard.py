@@ -19,10 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.data.kinds import Lost
+from hedgerow.data.tables import feature_names
 from hedgerow.distributed.sources import Source
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
+from hedgerow.posterior.elsewhere import shard_file
 from hedgerow.writing import whole_file
 
 __all__ = [
@@ -40,10 +43,10 @@ __all__ = [
     "Sweep",
     "Tell",
     "WorkingShard",
+    "fillings_file",
     "fingerprint",
     "forget",
     "serve",
-    "shard_file",
 ]
 
 _STRANGERS = 1 << 20
@@ -74,6 +77,7 @@ class WorkingShard:
 
     source: Source
     data: Any = None
+    lost: Lost = field(default_factory=dict)
     bound: Any = None
     core: Any = None
     trees: Any = None
@@ -109,10 +113,14 @@ class Open(Command):
     likelihood: Likelihood
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
-        """Answers with the shape."""
+        """Answers with the shape, names of the columns, and what could not be read; an empty shard has no columns."""
+        if shard.data.shape[0] == 0:
+            return {"rows": 0, "columns": None, "total": 0, "names": None, "lost": {}}
+        names = feature_names(shard.data)
         shard.data = self.likelihood.check(shard.data)
         rows, columns = (int(length) for length in shard.data.shape)
-        return {"rows": rows, "columns": columns, "total": self.likelihood.total(shard.data)}
+        about = {"names": None if names is None else [str(name) for name in names], "lost": shard.lost}
+        return {"rows": rows, "columns": columns, "total": self.likelihood.total(shard.data)} | about
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +147,9 @@ class Bind(Command):
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with nothing."""
         shard.bound = self.model.bind(shard.data)
-        wanted = (
-            "have no missing entries in correlated columns: a shard cannot fill them in; take such columns apart (GaussianDiagonal)"
-        )
-        filled = getattr(shard.bound, "n_imputed", 0)
-        require(filled == 0, type(self.model.likelihood).__name__, "X", f"{filled} rows with gaps", wanted)
+        filled = shard.bound.n_imputed
+        wanted = "have no missing entries in correlated columns at a power below 1: a shard fills them in at power 1"
+        require(filled == 0 or self.model.power == 1, type(self.model.likelihood).__name__, "X", f"{filled} rows with gaps", wanted)
         shard.core = _core.Shard(shard.bound, self.first_row, self.seed)
         shard.scouts = self.scouts
         return {}
@@ -171,6 +177,8 @@ class Place(Command):
     clusters: int
     labels: npt.NDArray[Any] | None = None
     known: tuple[FloatArray, LongArray, FloatArray] | None = None
+    fillings: FloatArray | None = None
+    """Missing entries as they were filled in, with labels that are given."""
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with counts and packed statistics."""
@@ -178,6 +186,8 @@ class Place(Command):
             answer: dict[str, Any] = shard.core.begin(*self.known)
         else:
             assert self.labels is not None
+            if self.fillings is not None:
+                shard.core.set_fillings(self.fillings)
             shard.core.set_labels(np.ascontiguousarray(self.labels, np.int32))
             answer = shard.core.tally(self.clusters)
         return answer
@@ -220,7 +230,8 @@ class Sweep(Command):
         rng = np.random.default_rng([self.seed, self.iteration, _STRANGERS, shard.source.number])
         strange = rng.choice(shard.strangers, min(self.strangers, len(shard.strangers)), replace=False, shuffle=False)
         rows = np.union1d(self.visited, strange)
-        return answer | {"scouts": labels[shard.scouts], "rows": rows, "visited": labels[rows], "data": shard.data[rows]}
+        visited = {"rows": rows, "visited": labels[rows], "data": shard.data[rows], "fillings": shard.core.fillings_of(rows)}
+        return answer | {"scouts": labels[shard.scouts]} | visited
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,30 +260,34 @@ class Halve(Command):
 
 @dataclass(frozen=True, eq=False)
 class Tell(Command):
-    """Say the labels, or write them down."""
+    """Say the labels, or write them down, with the missing entries as they are filled in where all is wanted."""
 
     names: Names | None
     clusters: int
     path: Path | None = None
+    whole: bool = False
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
-        """Answers with the labels in as few bytes as they need, unless they were written to a file."""
+        """Answers with the labels in as few bytes as they need and the fillings, unless they were written to files."""
         shard.rename(self.names)
         labels = shard.core.labels().astype(np.min_scalar_type(max(self.clusters - 1, 0)))
+        fillings = shard.core.fillings() if self.whole else np.zeros(0)
         if self.path is None:
-            return {"labels": labels}
+            return {"labels": labels, "fillings": fillings}
         write_whole(shard_file(self.path, shard.source.number), labels)
-        return {"fingerprint": fingerprint(labels)}
+        if fillings.size:
+            write_whole(fillings_file(self.path, shard.source.number), fillings)
+        return {"fingerprint": fingerprint(labels, fillings)}
 
 
-def shard_file(folder: Path, shard: int) -> Path:
-    """Where a shard writes its labels."""
-    return folder / f"shard-{shard:05d}.npy"
+def fillings_file(folder: Path, shard: int) -> Path:
+    """Where a shard writes its fillings, if it has some."""
+    return folder / f"fillings-{shard:05d}.npy"
 
 
-def fingerprint(labels: npt.NDArray[Any]) -> str:
-    """Tells whether labels are those that were written."""
-    return hashlib.sha256(np.ascontiguousarray(labels).tobytes()).hexdigest()
+def fingerprint(labels: npt.NDArray[Any], fillings: FloatArray) -> str:
+    """Tells whether labels and fillings are those that were written."""
+    return hashlib.sha256(np.ascontiguousarray(labels).tobytes() + np.ascontiguousarray(fillings, np.float64).tobytes()).hexdigest()
 
 
 def write_whole(path: Path, array: npt.NDArray[Any]) -> None:
@@ -332,9 +347,9 @@ def serve(
 def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) -> WorkingShard:
     shard = WorkingShard(Source(source.number, source.name, None))
     try:
-        shard.data = source.load(data)
-    except ParameterError:
-        raise
+        shard.data, shard.lost = source.load(data)
+    except ParameterError as error:
+        raise ParameterError(f"shards[{source.number}] ({source.name}): {error}") from error
     except Exception as error:
         error.add_note(f"While loading shard {source.number} ({source.name}).")
         raise

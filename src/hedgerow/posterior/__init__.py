@@ -6,9 +6,10 @@ import warnings
 
 from hedgerow.posterior.posterior import Posterior
 from hedgerow.posterior.prediction import predictive
+from hedgerow.posterior.sharded import DistributedPosterior
 from hedgerow.posterior.summarised import MapDraw
 
-__all__ = ["MapDraw", "Posterior", "predictive"]
+__all__ = ["DistributedPosterior", "MapDraw", "Posterior", "predictive"]
 
 
 def __getattr__(name: str) -> object:

@@ -13,16 +13,21 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow.errors import require
+from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws
+from hedgerow.posterior.traced import Traced
 
-__all__ = ["column_names", "shown_columns"]
+__all__ = ["column_names", "names_of", "shown_columns", "shown_rows"]
 
 
 def shown_columns(draws: Draws, names: Sequence[str] | None = None) -> tuple[Any, list[str]]:
     """Data to describe, dense (n, columns) or sparse counts, and the names of its columns."""
-    X = draws.X
-    columns = column_names(draws, names)
-    likelihood = None if draws.model is None else draws.model.likelihood
+    return shown_rows(draws.X, draws.model, column_names(draws, names))
+
+
+def shown_rows(X: Any, model: Mixture | None, columns: list[str]) -> tuple[Any, list[str]]:
+    """The same for any rows of the checked data, whose columns have names."""
+    likelihood = None if model is None else model.likelihood
     if likelihood is None or sparse.issparse(X):
         return X, columns
     parts = [likelihood.shown_column(X, j, name) for j, name in enumerate(columns)]
@@ -31,7 +36,11 @@ def shown_columns(draws: Draws, names: Sequence[str] | None = None) -> tuple[Any
 
 def column_names(draws: Draws, names: Sequence[str] | None = None) -> list[str]:
     """Names of the columns of the data: those given, those of the model or of the record of the run, else x0, x1, ..."""
-    width = draws.X.shape[1]
+    return names_of(draws, draws.X.shape[1], names)
+
+
+def names_of(draws: Traced, width: int, names: Sequence[str] | None = None) -> list[str]:
+    """Names of so many columns."""
     if names is not None:
         require(len(names) == width, "Posterior", "names", names, f"name the {width} columns of X")
         return [str(name) for name in names]

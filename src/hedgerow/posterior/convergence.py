@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.posterior.draws import Draws, FloatArray
+from hedgerow.posterior.traced import FloatArray, Traced
 from hedgerow.summaries.diagnostics import ess_bulk, ess_tail, hdi, mcse_mean, rhat
 from hedgerow.summaries.table import Table
 from hedgerow.summaries.verdicts import agreement
@@ -17,7 +17,7 @@ __all__ = ["asked_rhat", "quantities", "summary"]
 _COMPONENTS = 10  # of a quantity with many components, the ones that mix worst
 
 
-def quantities(draws: Draws) -> dict[str, FloatArray]:
+def quantities(draws: Traced) -> dict[str, FloatArray]:
     """Traces (chain, draw) worth watching: log joint, number of clusters, log u, and the sampled hyper-parameters.
 
     The law of u has so heavy a tail that neither its mean nor a picture of it says anything; that of its logarithm has not.
@@ -43,7 +43,7 @@ def quantities(draws: Draws) -> dict[str, FloatArray]:
     return found
 
 
-def summary(draws: Draws, prob: float) -> Table:
+def summary(draws: Traced, prob: float) -> Table:
     """Mean, sd, highest-density interval, Monte-Carlo error, ESS and R-hat of every quantity, and the verdict."""
     watched = quantities(draws)
     intervals = np.array([hdi(trace, prob) for trace in watched.values()])
@@ -62,7 +62,7 @@ def summary(draws: Draws, prob: float) -> Table:
     return Table(columns, title=title, note=_verdict(draws, watched, columns))
 
 
-def _verdict(draws: Draws, watched: dict[str, FloatArray], columns: dict[str, np.ndarray]) -> str:
+def _verdict(draws: Traced, watched: dict[str, FloatArray], columns: dict[str, np.ndarray]) -> str:
     if draws.draws < 4:
         return "Too few draws to judge the chains: run longer."
     measured = dict(zip(watched, columns["r_hat"].tolist(), strict=True))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,21 +11,16 @@ import numpy.typing as npt
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
-from hedgerow.priors.state import LISTS, NAMES, MeasureTraces, takes_u
+from hedgerow.posterior.traced import TRACES, FloatArray, IntArray, Traced
+from hedgerow.priors.state import LISTS, takes_u
 from hedgerow.summaries.partitions import canonical, count_clusters
 
 __all__ = ["TRACES", "Draws", "FloatArray", "IntArray"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
-
-#: Traces that a prior may or may not have; absent ones are None.
-TRACES = NAMES
-
 
 @takes_u
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Draws(MeasureTraces):
+class Draws(Traced):
     """What the chains left behind.
 
     `labels` (chain, draw, n) are canonical; `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
@@ -35,13 +29,8 @@ class Draws(MeasureTraces):
     """
 
     labels: IntArray
-    log_joint: FloatArray
     X: Any
-    model: Mixture | None
-    n_clusters: IntArray = None  # type: ignore[assignment]  # counted from the labels when left out
     times: npt.NDArray[Any] | None = None
-    sample_stats: Mapping[str, FloatArray] = field(default_factory=dict)
-    run: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check that all arrays speak of the same draws and rows."""
@@ -77,21 +66,6 @@ class Draws(MeasureTraces):
         return trace
 
     @property
-    def chains(self) -> int:
-        """Number of chains."""
-        return int(self.labels.shape[0])
-
-    @property
-    def draws(self) -> int:
-        """Draws of each chain."""
-        return int(self.labels.shape[1])
-
-    @property
     def n(self) -> int:
         """Rows of the data."""
         return int(self.labels.shape[2])
-
-    def sampled(self) -> list[str]:
-        """Names of the hyper-parameters that moved, by the model's laws or, without a model, by the record."""
-        names = self.run.get("sampled", []) if self.model is None else self.model.prior.laws()
-        return [name for name in TRACES if name in names]

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from hedgerow.errors import need_extra
 from hedgerow.posterior.draws import Draws
+from hedgerow.posterior.traced import Traced
 
-__all__ = ["to_arviz"]
+__all__ = ["inference_data", "to_arviz"]
 
 
 def to_arviz(draws: Draws) -> Any:
@@ -19,15 +20,21 @@ def to_arviz(draws: Draws) -> Any:
 
     Sparse data are left out of `observed_data`: a dense copy could be larger than memory.
     """
+    return inference_data(draws, draws.labels, None if sparse.issparse(draws.X) else np.asarray(draws.X))
+
+
+def inference_data(draws: Traced, labels: Any, X: Any) -> Any:
+    """The same from traces, with labels (chain, draw, n) and dense data where there are some."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # ArviZ announces its next major version at import
         arviz = need_extra("arviz", "arviz")
     traces = draws.traces()
-    observed = None if sparse.issparse(draws.X) else {"X": np.asarray(draws.X)}
+    observed = None if X is None else {"X": X}
+    named = {} if labels is None else {"labels": labels}
     dims = {"labels": ["point"], "X": ["point", "column"]}
     dims |= {name: [f"{name}_component"] for name, trace in traces.items() if trace.ndim == 3}
     return arviz.from_dict(
-        posterior={"labels": draws.labels, "n_clusters": draws.n_clusters, **traces},
+        posterior={**named, "n_clusters": draws.n_clusters, **traces},
         sample_stats={"lp": draws.log_joint, **draws.sample_stats},
         observed_data=observed,
         dims=dims,

@@ -19,6 +19,7 @@ from hedgerow.posterior.convergence import quantities
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.posterior.prediction import predictive
 from hedgerow.posterior.reporting import in_words, posterior_tree, tree_of
+from hedgerow.posterior.traced import Traced
 from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 
@@ -31,7 +32,7 @@ MARGIN = 0.12  # of the data's range, on both sides
 Columns = Sequence[str | int]
 
 
-def draw_trace(draws: Draws, quantity: str, ax: Any) -> Any:
+def draw_trace(draws: Traced, quantity: str, ax: Any) -> Any:
     """One quantity along the draws of every chain."""
     known = quantities(draws)
     require(quantity in known, "plot_trace", "quantity", quantity, f"be one of {', '.join(known)}")

@@ -15,7 +15,7 @@ partition, no cluster gains or loses by its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,21 @@ from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
+from hedgerow.posterior.traced import Traced
 from hedgerow.priors.state import packed
 
-__all__ = ["left_out_density", "log_density", "membership", "predictive"]
+__all__ = [
+    "blocks_of",
+    "left_out_density",
+    "log_density",
+    "mean_density",
+    "membership",
+    "model_of",
+    "new_rows",
+    "predictive",
+    "shares",
+    "some_of",
+]
 
 _ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
 
@@ -58,7 +70,7 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     >>> len(list(predictive(post, [[1.0]], max_draws=4)))
     4
     """
-    model = _model_of(draws)
+    model = model_of(draws)
     fresh = model.likelihood.check_new(X_new)
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
     bound = model.likelihood.bind(_stack(draws.X, fresh))
@@ -73,7 +85,7 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     In each draw the row is taken out of its cluster; a cluster that it has alone is gone then. The partition of the others is that of
     the draw, in which the row had its say.
     """
-    model = _model_of(draws)
+    model = model_of(draws)
     grouping = None if draws.times is None else model.prior.group(draws.times, draws.n, "outlier_scores")
     bound = model.likelihood.bind(draws.X)
     prior = model.prior.to_core(grouping)
@@ -107,49 +119,77 @@ def membership(draws: Draws, partition: IntArray, X_new: Any, *, times: Any = No
 
 
 def _log_density(draws: Draws, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
-    total = np.full(rows.shape[0], -np.inf)
-    count = 0
-    for _, weights in predictive(draws, rows, times=times, max_draws=max_draws):
-        total = np.logaddexp(total, np.logaddexp.reduce(weights, axis=1))
-        count += 1
-    return np.asarray(total - np.log(count))
+    return mean_density(weights for _, weights in predictive(draws, rows, times=times, max_draws=max_draws))
 
 
 def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
-    sizes = np.bincount(partition)
+    k = int(partition.max()) + 1
+
+    def overlaps() -> Iterator[tuple[FloatArray, FloatArray]]:
+        for labels, weights in predictive(draws, rows, times=times, max_draws=max_draws):
+            width = weights.shape[1] - 1
+            cells = labels.astype(np.int64) * k + partition
+            yield np.bincount(cells, minlength=width * k).reshape(width, k).astype(np.float64), weights
+
+    return shares(overlaps(), np.bincount(partition))
+
+
+def mean_density(found: Iterable[FloatArray]) -> FloatArray:
+    """log p(x | X) from log[weight × density] of every draw."""
+    total, count = None, 0
+    for weights in found:
+        here = np.logaddexp.reduce(weights, axis=1)
+        total = here if total is None else np.logaddexp(total, here)
+        count += 1
+    assert total is not None
+    return np.asarray(total - np.log(count))
+
+
+def shares(found: Iterable[tuple[FloatArray, FloatArray]], sizes: npt.NDArray[np.int64]) -> FloatArray:
+    """Probabilities (rows, K + 1) from each draw's table of rows shared with the K clusters of a partition, and its log weights."""
     k = sizes.size
-    top = np.full(rows.shape[0], -np.inf)  # running maximum: the sums below are scaled by exp(-top)
-    affinity, alone, everything = np.zeros((rows.shape[0], k)), np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
-    for labels, weights in predictive(draws, rows, times=times, max_draws=max_draws):
+    top = everything = alone = affinity = np.zeros(0)
+    for overlap, weights in found:
+        if everything.size == 0:
+            rows = len(weights)
+            top = np.full(rows, -np.inf)  # running maximum: the sums below are scaled by exp(-top)
+            affinity, alone, everything = np.zeros((rows, k)), np.zeros(rows), np.zeros(rows)
         higher = np.maximum(top, weights.max(axis=1))
         shrink = np.exp(top - higher)
         top = higher
         share = np.exp(weights - top[:, None])
-        width = share.shape[1] - 1
-        overlap = np.bincount(labels.astype(np.int64) * k + partition, minlength=width * k).reshape(width, k)
         affinity = affinity * shrink[:, None] + share[:, :-1] @ (overlap / sizes)
         alone = alone * shrink + share[:, -1]
         everything = everything * shrink + share.sum(axis=1)
-    out = np.empty((rows.shape[0], k + 1))
+    out = np.empty((len(alone), k + 1))
     out[:, -1] = alone / everything
-    company = affinity.sum(axis=1, keepdims=True)
-    shares = np.divide(affinity, company, out=np.full_like(affinity, 1.0 / k), where=company > 0)
-    out[:, :-1] = (1.0 - out[:, -1:]) * shares
+    company = affinity.sum(axis=1, keepdims=True) if affinity.size else np.zeros((0, 1))
+    parts = np.divide(affinity, company, out=np.full_like(affinity, 1.0 / k), where=company > 0) if affinity.size else np.zeros((0, k))
+    out[:, :-1] = (1.0 - out[:, -1:]) * parts
     return out
 
 
 def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
     """Run `work` on blocks of new rows small enough for its tables, and join the answers."""
-    fresh = _model_of(draws).likelihood.check_new(_by_name(draws, X_new))
+    fresh = new_rows(draws, X_new)
     when = None if times is None else np.asarray(times)
     rows = fresh.shape[0]
     require(when is None or len(when) == rows, "predict", "times", times, f"have one entry for each of the {rows} new rows")
+    return np.concatenate([work(fresh[part], None if when is None else when[part]) for part in blocks_of(draws, rows)])
+
+
+def new_rows(draws: Traced, X_new: Any) -> Any:
+    """New rows as the likelihood checks them, their columns by name where they have names."""
+    return model_of(draws).likelihood.check_new(_by_name(draws, X_new))
+
+
+def blocks_of(draws: Traced, rows: int) -> list[slice]:
+    """Parts of new rows small enough for tables by rows and clusters."""
     step = max(1, _ENTRIES // (int(draws.n_clusters.max()) + 1))
-    blocks = range(0, max(rows, 1), step)
-    return np.concatenate([work(fresh[i : i + step], None if when is None else when[i : i + step]) for i in blocks])
+    return [slice(i, i + step) for i in range(0, max(rows, 1), step)]
 
 
-def _by_name(draws: Draws, X_new: Any) -> Any:
+def _by_name(draws: Traced, X_new: Any) -> Any:
     """A frame with its columns as they were understood at the fit, and in their order; one with other names is refused."""
     if isinstance(draws.run.get("reading"), str) and feature_names(X_new) is not None and not is_typed(X_new):
         reading = Reading.from_json(draws.run["reading"])
@@ -157,7 +197,7 @@ def _by_name(draws: Draws, X_new: Any) -> Any:
         require(not counted, "predict", "X", X_new, "be counts of the words of the fit: hedgerow.data.read(path, like=...) makes them")
         X_new = reading.table(X_new)
     names, known = feature_names(X_new), draws.run.get("columns")
-    named = _model_of(draws).likelihood.picks_columns == "name"
+    named = model_of(draws).likelihood.picks_columns == "name"
     if names is None or not isinstance(known, list) or named or list(names) == known:
         return X_new
     same = len(set(known)) == len(known) and sorted(names) == sorted(known)
@@ -166,7 +206,8 @@ def _by_name(draws: Draws, X_new: Any) -> Any:
     return pick_columns(X_new, [names.index(name) for name in known], "predict")
 
 
-def _model_of(draws: Draws) -> Mixture:
+def model_of(draws: Traced) -> Mixture:
+    """The model, which must be there with its traces."""
     if draws.model is None:
         raise ParameterError(
             "predict(...): the posterior must have its model. This one was loaded from a file that could not hold it: "
@@ -178,12 +219,16 @@ def _model_of(draws: Draws) -> Mixture:
 
 
 def _positions(draws: Draws, max_draws: int | None) -> list[tuple[int, int]]:
-    total = draws.chains * draws.draws
+    return [divmod(int(i), draws.draws) for i in some_of(draws.chains * draws.draws, max_draws)]
+
+
+def some_of(total: int, max_draws: int | None) -> npt.NDArray[np.intp]:
+    """At most so many of 0, ..., total - 1, evenly."""
     require(max_draws is None or max_draws >= 1, "predict", "max_draws", max_draws, "be at least 1, or None for all draws")
     kept = np.arange(total)
     if max_draws is not None and max_draws < total:
         kept = np.linspace(0, total - 1, max_draws).round().astype(np.intp)
-    return [(int(i) // draws.draws, int(i) % draws.draws) for i in kept]
+    return kept
 
 
 def _stack(old: Any, new: Any) -> Any:

@@ -22,6 +22,7 @@ from hedgerow import plots
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.convergence import asked_rhat, quantities
 from hedgerow.posterior.draws import Draws, FloatArray
+from hedgerow.posterior.traced import Traced
 from hedgerow.report.headline import headline
 from hedgerow.report.payload import (
     ColumnsPart,
@@ -38,7 +39,7 @@ from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
-from hedgerow.summaries.profiles import profiles
+from hedgerow.summaries.profiles import Profiles, profiles
 from hedgerow.summaries.verdicts import Sentence
 from hedgerow.trees import ibhc
 from hedgerow.trees.reporting import place_points, tree_part
@@ -48,10 +49,13 @@ __all__ = [
     "LARGEST_TREE",
     "described",
     "doubt",
+    "draws_part",
     "findings",
     "in_words",
+    "notes",
     "payload_of",
     "posterior_tree",
+    "profiles_part",
     "run_record",
     "tree_of",
 ]
@@ -80,13 +84,13 @@ def payload_of(
         title,
         place_points(labels, doubt(draws, labels), X, columns, rows),
         tree=tree,
-        draws=_draws(draws),
+        draws=draws_part(draws),
         columns=None if counted else ColumnsPart(X, columns),
         counts=CountsPart(X.indptr, X.indices, X.data, columns) if counted else None,
         similarity=_similarity(draws, whole, np.asarray(order)),
         profiles=described(X, draws, labels, columns, rows),
-        run=run_record(draws),
-        notes=_notes(draws),
+        run=run_record(draws, draws.X.shape),
+        notes=notes(draws),
         estimate=found.words,
     )
 
@@ -96,8 +100,12 @@ def described(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequen
     found = profiles(
         X, labels, draws.labels, names=names, rows=rows if rows is not None else [f"row {i}" for i in range(draws.n)], top=8
     )
+    return profiles_part(found, names, sparse.issparse(X))
+
+
+def profiles_part(found: Profiles, names: Sequence[str], counted: bool) -> ProfilesPart:
+    """Profiles for the page."""
     table = found.clusters
-    counted = sparse.issparse(X)
     told = []
     for i, cluster in enumerate(table["cluster"].tolist()):
         facts = [(fact.column, fact.text, fact.direction) for fact in found.facts[i]] if found.facts else []
@@ -113,10 +121,10 @@ def described(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequen
 def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
     """The headline of the report without the page: the finding in one line, and the sentences under it."""
     points = PointsPart(found.labels, doubt(draws, found.labels))
-    return headline(ReportPayload("", points, draws=_draws(draws), notes=_notes(draws)))
+    return headline(ReportPayload("", points, draws=draws_part(draws), notes=notes(draws)))
 
 
-def run_record(draws: Draws) -> dict[str, object]:
+def run_record(draws: Traced, shape: tuple[int, int]) -> dict[str, object]:
     """The record of the run as a person reads it: model, kernel, lengths, seed, time."""
     run = draws.run
     record: dict[str, object] = {}
@@ -126,7 +134,7 @@ def run_record(draws: Draws) -> dict[str, object]:
             record["power"] = (
                 f"{draws.model.power:.3g}: every row's density is raised to it, for a coarser partition than the posterior's"
             )
-    record["data"] = " × ".join(f"{length:,}" for length in draws.X.shape)
+    record["data"] = " × ".join(f"{length:,}" for length in shape)
     record |= {name: run[name] for name in ("kernel", "seed") if name in run}
     if "warmup" in run:
         thinned = f", every {run['thin']} iterations" if run.get("thin", 1) != 1 else ""
@@ -163,7 +171,8 @@ def doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
     return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 
-def _draws(draws: Draws) -> DrawsPart:
+def draws_part(draws: Traced) -> DrawsPart:
+    """What the chains did."""
     watched = {in_words(name): trace for name, trace in quantities(draws).items()}
     if draws.draws < 4:
         return DrawsPart(draws.n_clusters, watched)
@@ -271,7 +280,8 @@ def _similarity(draws: Draws, whole: FloatArray | None, order: npt.NDArray[np.in
     return SimilarityPart(sums / np.outer(counts, counts), edges, order)
 
 
-def _notes(draws: Draws) -> list[str]:
+def notes(draws: Traced) -> list[str]:
+    """Warnings for the headline."""
     if not draws.run.get("interrupted"):
         return []
     length, chains = draws.run.get("draws", draws.draws), draws.run.get("chains", draws.chains)

@@ -53,7 +53,7 @@ def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         arrays["times"] = draws.times
     content = {
         "data": _encode_data(draws.X, arrays),
-        "model": _encode_model(draws.model, arrays),
+        "model": encode_model(draws.model, arrays),
         "stats": stats,
         "run": dict(draws.run),
     }
@@ -77,10 +77,10 @@ def unpack(content: Mapping[str, Any], given: Mapping[str, npt.NDArray[Any]], mo
         require(int(labels.max()) < labels.shape[2], "load", "labels", labels, "be below the number of rows")
     X = _decode_data(content["data"], arrays)
     if model is None:
-        model = _decode_model(content["model"], arrays)
+        model = decode_model(content["model"], arrays)
     if model is not None:
         X = model.likelihood.check(X)  # the core trusts its data: what a file says is checked like what a user gives
-        _check_traces(model, labels.shape, arrays)
+        check_traces(model, labels.shape, arrays)
     return {
         "labels": labels.astype(np.int32),
         "log_joint": arrays["log_joint"],
@@ -93,7 +93,7 @@ def unpack(content: Mapping[str, Any], given: Mapping[str, npt.NDArray[Any]], mo
     }
 
 
-def _check_traces(model: Mixture, shape: tuple[int, ...], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def check_traces(model: Mixture, shape: tuple[int, ...], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """u and hyper-parameters of this model, one for each draw: the core trusts them when new rows are predicted."""
     grouping = model.prior.group(arrays.get("times"), shape[2], "load")
     several = {} if grouping is None else {"group": grouping.q.shape[:1], "basis": grouping.q.shape[1:]}
@@ -128,7 +128,7 @@ def _decode_data(stored: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any
     return read_csr(arrays["X.data"], arrays["X.indices"], arrays["X.indptr"], stored["shape"])
 
 
-def _encode_model(model: Mixture | None, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+def encode_model(model: Mixture | None, arrays: dict[str, npt.NDArray[Any]]) -> Any:
     inside: dict[str, npt.NDArray[Any]] = {}
     try:
         stored = encode(model, inside, "model", MODEL_CLASSES)
@@ -140,7 +140,7 @@ def _encode_model(model: Mixture | None, arrays: dict[str, npt.NDArray[Any]]) ->
     return stored
 
 
-def _decode_model(stored: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Mixture | None:
+def decode_model(stored: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Mixture | None:
     if isinstance(stored, dict) and set(stored) == {"left out"}:
         return None
     model = decode(stored, arrays, MODEL_CLASSES)

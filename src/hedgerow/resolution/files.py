@@ -6,7 +6,8 @@ import os
 
 from hedgerow.data.container import kind_of
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import Posterior
+from hedgerow.posterior import DistributedPosterior, Posterior
+from hedgerow.posterior.sharded_storage import KIND as SHARDED
 from hedgerow.resolution.ladder import Ladder
 from hedgerow.resolution.levels import Levels
 from hedgerow.resolution.storing import KIND, load_levels
@@ -14,8 +15,8 @@ from hedgerow.resolution.storing import KIND, load_levels
 __all__ = ["load", "load_as_levels"]
 
 
-def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior | Levels:
-    """Read what `Posterior.save` or `Levels.save` wrote.
+def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior | DistributedPosterior | Levels:
+    """Read what `Posterior.save`, `DistributedPosterior.save` or `Levels.save` wrote.
 
     Nothing in the file can run code, and sizes are checked before memory is taken. A file of an unknown version, damaged
     or foreign, is refused with a `FormatError` that says why. `model` takes the place of the stored one, and is
@@ -28,7 +29,7 @@ def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Poste
 
     Returns
     -------
-    Posterior or Levels
+    Posterior, DistributedPosterior or Levels
 
     >>> import tempfile
     >>> import hedgerow as hr
@@ -38,7 +39,10 @@ def load(path: str | os.PathLike[str], *, model: Mixture | None = None) -> Poste
     >>> load(path).labels.shape
     (1, 2, 2)
     """
-    return load_as_levels(path, model) if kind_of(path) == KIND else Posterior.load(path, model=model)
+    kind = kind_of(path)
+    if kind == KIND:
+        return load_as_levels(path, model)
+    return (DistributedPosterior if kind == SHARDED else Posterior).load(path, model=model)
 
 
 def load_as_levels(path: str | os.PathLike[str], model: Mixture | None = None) -> Levels:

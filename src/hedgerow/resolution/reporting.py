@@ -62,7 +62,7 @@ def payload_of(
         measured = (level.strength, level.spread, level.rhat)
         items.append(LevelPart(level.power, level.labels, doubt(level.posterior, level.labels), told, *measured))
     geometry = plots.flow_geometry([level.labels for level in levels])
-    record = run_record(draws)
+    record = run_record(draws, draws.X.shape)
     record["power"] = ", ".join(f"{level.power:.3g}" for level in levels) + " (1 is the posterior)"
     return ReportPayload(
         title,

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import require
-from hedgerow.summaries.distances import Loss, check_loss, distance
-from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, unique_draws
+from hedgerow.summaries.distances import Loss, check_loss, distance, distances_from
+from hedgerow.summaries.partitions import Labels, as_partition, count_clusters, unique_draws
+from hedgerow.summaries.points import Points, as_points
 
 __all__ = ["CredibleBall", "credible_ball"]
 
@@ -57,12 +58,12 @@ class CredibleBall:
         )
 
 
-def credible_ball(labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.95, loss: Loss = "vi") -> CredibleBall:
+def credible_ball(labels: npt.ArrayLike | Points, centre: npt.ArrayLike, prob: float = 0.95, loss: Loss = "vi") -> CredibleBall:
     """The smallest ball round `centre` (n,) that holds a share `prob` of the draws (..., n), with its bounds.
 
     Parameters
     ----------
-    labels : (..., n)
+    labels : (..., n) or Points
         Draws.
     centre : (n,)
     prob : float
@@ -75,15 +76,16 @@ def credible_ball(labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.
     >>> credible_ball([[0, 0, 1], [0, 1, 1], [0, 0, 1]], [0, 0, 1], prob=0.5).inside.tolist()
     [True, False, True]
     """
-    draws = as_draws(labels, "credible_ball")
-    middle = as_partition(centre, "credible_ball", "centre", draws.shape[1])
+    points = as_points(labels, "credible_ball")
+    middle = as_partition(centre, "credible_ball", "centre", points.n)
     check_loss(loss, "credible_ball")
     require(0.0 < prob < 1.0, "credible_ball", "prob", prob, "lie in (0, 1)")
-    far = distance(middle, draws, loss)
+    far = distances_from(middle, points, loss) if isinstance(labels, Points) else distance(middle, points.draws, loss)
     needed = int(np.ceil(prob * far.size - 1e-9))
     radius = float(np.partition(far, needed - 1)[needed - 1])
     inside = far <= radius + 1e-12  # equal partitions may differ by rounding
-    within, far_within = draws[inside], far[inside]
+    within, far_within = points.draws[inside], far[inside]
+    shape = (-1,) if isinstance(labels, Points) else np.shape(labels)[:-1]
     clusters = count_clusters(within)
     return CredibleBall(
         centre=middle,
@@ -91,11 +93,11 @@ def credible_ball(labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.
         prob=prob,
         share=float(inside.mean()),
         loss=loss,
-        distances=far.reshape(np.shape(labels)[:-1]),
-        inside=inside.reshape(np.shape(labels)[:-1]),
-        horizontal=_farthest(within, far_within),
-        upper=_farthest(within[clusters == clusters.min()], far_within[clusters == clusters.min()]),
-        lower=_farthest(within[clusters == clusters.max()], far_within[clusters == clusters.max()]),
+        distances=far.reshape(shape),
+        inside=inside.reshape(shape),
+        horizontal=_farthest(within, far_within)[:, points.place],
+        upper=_farthest(within[clusters == clusters.min()], far_within[clusters == clusters.min()])[:, points.place],
+        lower=_farthest(within[clusters == clusters.max()], far_within[clusters == clusters.max()])[:, points.place],
     )
 
 

@@ -5,7 +5,6 @@ Both take draws (..., n) and one partition (n,), usually the point estimate; nei
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +14,13 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
 from hedgerow.errors import require
-from hedgerow.summaries.coclustering import cluster_affinity
+from hedgerow.summaries.coclustering import home_affinity
+from hedgerow.summaries.moments import CountMoments, Moments, moments_of
 from hedgerow.summaries.partitions import Labels, as_partition
+from hedgerow.summaries.points import Points
 from hedgerow.summaries.table import Table
 
-__all__ = ["Uncertainty", "cluster_table", "uncertainty"]
+__all__ = ["Uncertainty", "cluster_table", "stability", "table_of", "uncertainty"]
 
 Array = npt.NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class Uncertainty:
         )
 
 
-def uncertainty(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Uncertainty:
+def uncertainty(labels: npt.ArrayLike | Points, partition: npt.ArrayLike) -> Uncertainty:
     """How sure each point's place in `partition` is, over the draws.
 
     Parameters
@@ -67,12 +68,9 @@ def uncertainty(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Uncertainty:
     >>> uncertainty([[0, 0, 1], [0, 1, 1]], [0, 0, 1]).probability.round(2).tolist()
     [1.0, 0.5, 0.67]
     """
-    affinity = cluster_affinity(labels, partition)
-    n = affinity.shape[0]
-    own = as_partition(partition, "uncertainty", "partition", n)
-    at_home = affinity[np.arange(n), own]
-    total = affinity.sum(axis=1)
-    probability = np.divide(at_home, total, out=np.ones(n), where=total > 0)
+    at_home, total = home_affinity(labels, partition)
+    own = as_partition(partition, "uncertainty", "partition", len(at_home))
+    probability = np.divide(at_home, total, out=np.ones(len(own)), where=total > 0)
     return Uncertainty(own, 1.0 - at_home, probability)
 
 
@@ -111,15 +109,28 @@ def cluster_table(
     """
     data: Any = csr_array(X) if issparse(X) else np.asarray(X, dtype=np.float64)
     require(data.ndim == 2, "cluster_table", "X", X, "have the shape (n, columns)")
-    n, width = data.shape
+    n = data.shape[0]
     own = as_partition(partition, "cluster_table", "partition", n)
     require(top >= 0, "cluster_table", "top", top, "not be negative")
+    moments = moments_of(data, own, int(own.max()) + 1)
+    return table_of(moments, None if labels is None else stability(labels, own), names=names, top=top)
+
+
+def stability(labels: npt.ArrayLike | Points, own: Labels) -> Array:
+    """Mean co-clustering probability of the pairs of every cluster; of a row alone, the probability that it is."""
+    return np.asarray(np.bincount(own, weights=home_affinity(labels, own)[0]) / np.bincount(own))
+
+
+def table_of(moments: Moments | CountMoments, firm: Array | None, *, names: Sequence[str] | None, top: int) -> Table:
+    """The table from moments, however these came about; `firm` is the stability."""
+    dense = isinstance(moments, Moments)
+    width = moments.mean.shape[1] if isinstance(moments, Moments) else moments.counts.shape[1]
     words = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(width)]
     require(len(words) == width, "cluster_table", "names", names, f"name the {width} columns of X")
-    sizes = np.bincount(own)
+    sizes = moments.sizes if isinstance(moments, Moments) else moments.totals.sizes
     order = np.argsort(-sizes, kind="stable")
-    describe = _describe_counts if issparse(X) else _describe_dense
-    mean, spread, score = describe(data, own, sizes)
+    mean, spread, score = _describe_dense(moments) if isinstance(moments, Moments) else _describe_counts(moments)
+    n = int(sizes.sum())
     columns: dict[str, npt.ArrayLike] = {
         "cluster": order,
         "size": sizes[order],
@@ -129,37 +140,26 @@ def cluster_table(
     }
     if top:
         columns["top"] = np.array([_best(score[k], words, top) for k in order])
-    if labels is not None:
-        at_home = cluster_affinity(labels, own)[np.arange(n), own]
-        columns["stability"] = (np.bincount(own, weights=at_home) / sizes)[order]
-    parts = {} if issparse(X) else {"mean": words, "spread": words}
-    return Table(columns, title=f"{sizes.size} clusters of {n} points", parts=parts)
+    if firm is not None:
+        columns["stability"] = firm[order]
+    return Table(columns, title=f"{sizes.size} clusters of {n} points", parts={"mean": words, "spread": words} if dense else {})
 
 
-def _describe_dense(X: Array, own: Labels, sizes: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
-    mean = np.empty((sizes.size, X.shape[1]))
-    spread = np.empty_like(mean)
-    with warnings.catch_warnings():  # a column that is missing throughout a cluster has no mean there: NaN
-        warnings.simplefilter("ignore", RuntimeWarning)
-        for k in range(sizes.size):
-            mean[k] = np.nanmean(X[own == k], axis=0)
-            spread[k] = np.nanstd(X[own == k], axis=0)
-        centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
-        score = np.abs(mean - centre) / np.where(scale > 0, scale, 1.0)
+def _describe_dense(moments: Moments) -> tuple[Array, Array, Array]:
+    mean, spread = moments.shown()
+    count, centre, m2 = moments.whole()
+    scale = np.sqrt(m2 / np.maximum(count, 1))
+    score = np.where(scale > 0, np.abs(mean - centre) / np.where(scale > 0, scale, 1.0), 0.0)
     return mean, spread, np.nan_to_num(score, nan=0.0)
 
 
-def _describe_counts(X: csr_array, own: Labels, sizes: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
-    n = X.shape[0]
-    totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
-    mean = np.bincount(own, weights=totals) / sizes
-    spread = np.sqrt(np.bincount(own, weights=(totals - mean[own]) ** 2) / sizes)
-    member = csr_array((np.ones(n), (own, np.arange(n))), shape=(sizes.size, n))
-    counts = np.asarray((member @ X).todense(), dtype=np.float64)
+def _describe_counts(moments: CountMoments) -> tuple[Array, Array, Array]:
+    mean, spread = moments.totals.shown()
+    counts = moments.counts
     overall = counts.sum(axis=0) / max(counts.sum(), 1.0)
     inside = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     ratio = np.divide(inside, overall, out=np.ones_like(inside), where=inside > 0)
-    return mean, spread, inside * np.log(ratio)
+    return mean[:, 0], spread[:, 0], inside * np.log(ratio)
 
 
 def _best(score: Array, words: list[str], top: int) -> str:

@@ -18,8 +18,9 @@ from scipy.sparse import csr_array
 
 from hedgerow.errors import ParameterError, require
 from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points
+from hedgerow.summaries.points import Points
 
-__all__ = ["cluster_affinity", "similarity"]
+__all__ = ["cluster_affinity", "home_affinity", "similarity"]
 
 Array32 = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]
@@ -76,7 +77,7 @@ def similarity(
     return _block(merged, left, right)[up][:, across]
 
 
-def cluster_affinity(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Array:
+def cluster_affinity(labels: npt.ArrayLike | Points, partition: npt.ArrayLike) -> Array:
     """Mean co-clustering probability of every point with the other points of every cluster: (n, K).
 
     The point itself does not count as its own company. A point alone in its cluster has no company there: the
@@ -95,28 +96,50 @@ def cluster_affinity(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Array:
     >>> cluster_affinity([[0, 0, 1], [0, 1, 1]], [0, 0, 1]).tolist()
     [[0.5, 0.0], [0.5, 0.5], [0.25, 0.5]]
     """
-    draws = as_draws(labels, "cluster_affinity")
-    n_draws, n = draws.shape
-    own = as_partition(partition, "cluster_affinity", "partition", n)
-    k = int(own.max()) + 1
-    sizes = np.bincount(own, minlength=k).astype(np.float64)
-    merged, copies, place = merge_points(np.vstack([draws, own]))
-    home = merged[-1].astype(np.int64)
-    points = np.arange(home.size)
-    total = np.zeros((home.size, k))
-    alone = np.zeros(home.size)
-    for draw in merged[:-1]:
+    merged, home = _cut(labels, partition)
+    return np.concatenate([block for _, block in _affinities(merged, home)])[merged.place]
+
+
+def home_affinity(labels: npt.ArrayLike | Points, partition: npt.ArrayLike) -> tuple[Array, Array]:
+    """Of `cluster_affinity` what each point has with its own cluster, and with all clusters together: (n,) each."""
+    merged, home = _cut(labels, partition)
+    at_home, total = np.empty(home.size), np.empty(home.size)
+    for part, block in _affinities(merged, home):
+        at_home[part] = block[np.arange(len(block)), home[part]]
+        total[part] = block.sum(axis=1)
+    return at_home[merged.place], total[merged.place]
+
+
+def _cut(labels: npt.ArrayLike | Points, partition: npt.ArrayLike) -> tuple[Points, npt.NDArray[np.int64]]:
+    known = labels if isinstance(labels, Points) else Points.of(labels, "cluster_affinity")
+    merged, home = known.cut(as_partition(partition, "cluster_affinity", "partition", known.n))
+    return merged, home.astype(np.int64)
+
+
+def _affinities(merged: Points, home: npt.NDArray[np.int64]) -> Iterator[tuple[slice, Array]]:
+    """Block by block the points, each in cluster `home` of the partition, and their affinities (points, K)."""
+    n_draws, k = len(merged.draws), int(home.max()) + 1
+    sizes = np.bincount(home, weights=merged.copies.astype(np.float64), minlength=k).astype(np.float64)
+    tables = []
+    for draw in merged.draws:
         width = int(draw.max()) + 1
-        table = np.bincount(draw * k + home, weights=copies, minlength=width * k).reshape(width, k)
-        total += table[draw]
-        alone += table.sum(axis=1)[draw] == 1
-    total[points, home] -= n_draws
-    company = np.broadcast_to(sizes, (home.size, k)).copy()
-    company[points, home] -= 1.0
-    affinity: Array = total / np.maximum(company, 1.0) / n_draws
-    single = sizes[home] == 1
-    affinity[points[single], home[single]] = alone[single] / n_draws
-    return affinity[place]
+        tables.append(np.bincount(draw * k + home, weights=merged.copies, minlength=width * k).reshape(width, k))
+    singles = [table.sum(axis=1) == 1 for table in tables]
+    step = max(1, _BYTES // (8 * k))
+    for start in range(0, home.size, step):
+        part = slice(start, min(start + step, home.size))
+        own, rows = home[part], np.arange(part.stop - start)
+        total, alone = np.zeros((rows.size, k)), np.zeros(rows.size)
+        for draw, table, single in zip(merged.draws, tables, singles, strict=True):
+            total += table[draw[part]]
+            alone += single[draw[part]]
+        total[rows, own] -= n_draws
+        company = np.broadcast_to(sizes, (rows.size, k)).copy()
+        company[rows, own] -= 1.0
+        affinity: Array = total / np.maximum(company, 1.0) / n_draws
+        lone = sizes[own] == 1
+        affinity[rows[lone], own[lone]] = alone[lone] / n_draws
+        yield part, affinity
 
 
 def _indices(points: npt.ArrayLike | None, n: int, name: str) -> npt.NDArray[np.intp]:

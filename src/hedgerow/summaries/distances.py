@@ -29,6 +29,7 @@ from hedgerow import _core
 from hedgerow.docstrings import explained
 from hedgerow.errors import require
 from hedgerow.summaries.partitions import Labels, canonical
+from hedgerow.summaries.points import Points
 
 __all__ = [
     "DEFAULT_LOSS",
@@ -40,6 +41,7 @@ __all__ = [
     "check_loss",
     "count_function",
     "distance",
+    "distances_from",
     "expected_loss",
     "expected_losses",
     "omari",
@@ -186,6 +188,15 @@ def expected_loss(partition: Labels, draws: Labels, copies: Copies, weights: Arr
     own = float(marginal_sums(partition[None], copies, f)[0])
     d = combine(loss, n, own, marginal_sums(draws, copies, f), _core.JointSums(draws, copies, f).run(partition), weight)
     return float(weights @ d)
+
+
+def distances_from(partition: Labels, points: Points, loss: Loss) -> Array:
+    """Distance of a partition (n,) from every draw over points: (D,)."""
+    cut, home = points.cut(canonical(partition))
+    home = canonical(home)
+    f = count_function(loss, points.n)
+    own = float(marginal_sums(home[None], cut.copies, f)[0])
+    return combine(loss, points.n, own, marginal_sums(cut.draws, cut.copies, f), _core.JointSums(cut.draws, cut.copies, f).run(home))
 
 
 def check_loss(loss: str, owner: str) -> None:

@@ -38,7 +38,8 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.summaries.distances import LOSSES, Loss, check_loss, count_function, expected_loss, expected_losses
-from hedgerow.summaries.partitions import Labels, as_draws, by_size, canonical, count_clusters, merge_points, unique_draws
+from hedgerow.summaries.partitions import Labels, by_size, canonical, count_clusters, merge_points, unique_draws
+from hedgerow.summaries.points import Points, as_points
 
 __all__ = ["PointEstimate", "point_estimate"]
 
@@ -111,7 +112,7 @@ class PointEstimate:
 
 
 def point_estimate(
-    labels: npt.ArrayLike,
+    labels: npt.ArrayLike | Points,
     loss: Loss = "vi",
     *,
     weight: float = 1.0,
@@ -126,7 +127,7 @@ def point_estimate(
 
     Parameters
     ----------
-    labels : (..., n) int
+    labels : (..., n) int, or Points
     loss : "vi", "binder" or "omari", default "vi"
     weight : float in (0, 2), default 1
         For vi and binder: the price of taking apart rows that a draw has together, against 2 - weight for joining rows that it has
@@ -153,7 +154,7 @@ def point_estimate(
     2
     """
     owner = "point_estimate"
-    draws = as_draws(labels, owner)
+    points = as_points(labels, owner)
     check_loss(loss, owner)
     require(0 < weight < 2, owner, "weight", weight, "lie between 0 and 2, both left out")
     require(weight == 1 or not LOSSES[loss].adjusted, owner, "weight", weight, f"be 1 for {loss}, which has none")
@@ -163,17 +164,17 @@ def point_estimate(
     require(restarts >= 1, owner, "restarts", restarts, "be at least 1")
     require(0 <= seed < 2**64, owner, "seed", seed, "lie in 0, ..., 2^64 - 1")
     require(max_draws is None or max_draws >= 1, owner, "max_draws", max_draws, "be at least 1 or None")
-    distinct, weights = unique_draws(thin_evenly(draws, max_draws))
-    merged, copies, place = merge_points(distinct)
+    distinct, weights = unique_draws(thin_evenly(points.draws, max_draws))
+    merged, copies, place = merge_points(distinct, points.copies)
     search = _Search(merged, copies, weights, loss, weight, restarts, seed)
     best, best_loss = search.free()
     found = unlimited = int(best.max()) + 1
-    limits = _limits(count_clusters(draws), within, weight, max_clusters)
+    limits = _limits(count_clusters(points.draws), within, weight, max_clusters)
     held = not limits[0] <= unlimited <= limits[1]
     if held:
         best, best_loss = search.within(best, *limits)
         found = int(best.max()) + 1
-    own = by_size(best[place])
+    own = by_size(best[place][points.place])
     if min_size is not None:
         sizes = np.bincount(own)
         own = np.where(sizes[own] >= min_size, own, -1).astype(np.int32)

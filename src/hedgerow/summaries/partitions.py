@@ -145,10 +145,13 @@ def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
     return np.ascontiguousarray(draws[first]), counts / draws.shape[0]
 
 
-def merge_points(draws: Labels) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+def merge_points(
+    draws: Labels, copies: npt.NDArray[np.int64] | None = None
+) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
     """Points that no draw takes apart, as one: canonical draws (D, m) of them, how many each stands for, and which is whose (n,).
 
-    The points are numbered by first appearance. They are told apart by a hash of their labels, and then compared.
+    The points are numbered by first appearance. They are told apart by a hash of their labels, and then compared. `copies` are how many
+    rows are behind each point already.
     """
     key = np.zeros(draws.shape[1], dtype=np.uint64)
     for draw in draws:
@@ -163,7 +166,8 @@ def merge_points(draws: Labels) -> tuple[Labels, npt.NDArray[np.int64], npt.NDAr
     order = np.argsort(first)
     rank[order] = np.arange(first.size)
     place = rank[place.ravel()]
-    return np.ascontiguousarray(draws[:, first[order]]), np.bincount(place), place
+    counts = np.bincount(place) if copies is None else np.bincount(place, weights=copies).astype(np.int64)
+    return np.ascontiguousarray(draws[:, first[order]]), counts, place
 
 
 def _integers(labels: npt.ArrayLike, owner: str, name: str = "labels") -> npt.NDArray[Any]:

@@ -22,12 +22,13 @@ from scipy.sparse import csr_array, issparse
 
 from hedgerow.errors import require
 from hedgerow.numerals import mean_and_spread
-from hedgerow.summaries.clusters import Array, cluster_table, uncertainty
+from hedgerow.summaries.clusters import Array, stability, table_of, uncertainty
+from hedgerow.summaries.moments import CountMoments, Moments, moments_of
 from hedgerow.summaries.partitions import Labels, as_partition
 from hedgerow.summaries.table import Table
 from hedgerow.writing import write_text
 
-__all__ = ["Fact", "Profiles", "described", "profiles"]
+__all__ = ["Fact", "Profiles", "described", "least_sure", "nearest", "profiles", "profiles_of"]
 
 LEAST = 0.5  # standard deviations that a column must stand out by to be spoken of
 MOST_FACTS = 6  # kept for a cluster; its name is made of the first few
@@ -177,41 +178,85 @@ def profiles(
     >>> profiles(X, [0, 0, 1, 1], names=["height", "sex=male"]).clusters["name"].tolist()
     ['height 1.10 ± 0.10, lower', 'height 9.10 ± 0.10, higher']
     """
-    table = cluster_table(X, partition, labels, names=names, top=max(top, 1))
     counted = issparse(X)
-    words = table.parts.get("mean")
+    data: Any = csr_array(X) if counted else np.asarray(X, np.float64)
     own = as_partition(partition, "profiles", "partition", int(X.shape[0]))
-    heads = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(X.shape[1])]
-    importance = _explained_counts(csr_array(X), own) if counted else _explained(np.asarray(X, np.float64), own)
+    k = int(own.max()) + 1
+    moments = moments_of(data, own, k)
+    middle = None if isinstance(moments, CountMoments) else moments.shown()
+    typical = None if middle is None else nearest(data, own, *middle)[0]
+    firm = doubtful = None
+    if labels is not None:
+        firm, probability = stability(labels, own), uncertainty(labels, own).probability
+        doubtful = least_sure(own, probability)
+    called = [str(i) for i in range(len(own))] if rows is None else [str(row) for row in rows]
+    require(len(called) == len(own), "profiles", "rows", rows, f"name the {len(own)} rows")
+    return profiles_of(moments, firm, typical, doubtful, names=names, rows=called, top=top)
+
+
+def profiles_of(
+    moments: Moments | CountMoments,
+    firm: Array | None,
+    typical: npt.NDArray[np.intp] | None,
+    doubtful: npt.NDArray[np.intp] | None,
+    *,
+    names: Sequence[str] | None,
+    rows: Sequence[str] | None,
+    top: int,
+) -> Profiles:
+    """Profiles from moments, however these came about; by cluster its stability, its typical and its doubtful row."""
+    table = table_of(moments, firm, names=names, top=max(top, 1))
+    words = table.parts.get("mean")
+    width = moments.mean.shape[1] if isinstance(moments, Moments) else moments.counts.shape[1]
+    heads = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(width)]
+    importance = _explained(moments) if isinstance(moments, Moments) else _explained_counts(moments)
     order = np.argsort(-importance, kind="stable")
     title = "how much of each column's variance the clusters explain"
     told = Table({"column": [heads[j] for j in order], "importance": importance[order]}, title=title)
-    facts = () if words is None else _facts(np.asarray(X, np.float64), own, table, heads, max(top, MOST_FACTS))
+    facts = _facts(moments, table, heads, max(top, MOST_FACTS)) if isinstance(moments, Moments) else ()
     told_by = ["; ".join(str(fact) for fact in most[:top]) or "nothing stands out" for most in facts]
     named = table["top"] if words is None else np.array(told_by)
     out: dict[str, Any] = {"cluster": table["cluster"], "name": named}
     out |= {part: table[part] for part in ("size", "share", "stability") if part in table}
-    called = np.array([str(i) for i in range(len(own))] if rows is None else [str(row) for row in rows])
-    require(len(called) == len(own), "profiles", "rows", rows, f"name the {len(own)} rows")
-    if not counted:
-        out["typical"] = called[_typical(np.asarray(X, np.float64), own, table)]
-    if labels is not None:
-        probability = uncertainty(labels, own).probability
-        out["doubtful"] = called[[int(np.flatnonzero(own == k)[np.argmin(probability[own == k])]) for k in table["cluster"]]]
+    for what, which in (("typical", typical), ("doubtful", doubtful)):
+        if which is not None:
+            found = [int(which[cluster]) for cluster in table["cluster"]]
+            out[what] = np.array([str(row) if rows is None else rows[row] for row in found])
     out |= {"mean": table["mean"], "spread": table["spread"]}
     return Profiles(Table(out, title=table.title, parts=table.parts), told, facts, tuple(heads) if words is not None else None)
 
 
-def _facts(X: Array, own: Labels, table: Table, heads: list[str], most: int) -> tuple[tuple[Fact, ...], ...]:
+def least_sure(own: Labels, probability: Array) -> npt.NDArray[np.intp]:
+    """Of every cluster the row that is least sure of its place; the first of equals."""
+    order = np.lexsort((probability, own))
+    return order[np.searchsorted(own[order], np.arange(int(own.max()) + 1))]
+
+
+def nearest(X: Array, own: Labels, mean: Array, spread: Array) -> tuple[npt.NDArray[np.intp], Array]:
+    """The row of each cluster that is nearest to its mean, columns in units of their spread there, and how near; -1 of none."""
+    scale = np.where(spread > 0, spread, 1.0)
+    away = np.empty(len(own))
+    step = max(1, (1 << 22) // X.shape[1])
+    for at in range(0, len(own), step):
+        part = slice(at, at + step)
+        gap = (X[part] - mean[own[part]]) / scale[own[part]]
+        away[part] = np.where(np.isnan(gap), 1.0, gap**2).sum(axis=1)  # what is missing is as far off as most entries are
+    order = np.lexsort((away, own))
+    k = len(mean)
+    first = np.searchsorted(own[order], np.arange(k))
+    there = np.bincount(own, minlength=k) > 0
+    found = np.where(there, order[np.minimum(first, len(own) - 1)], -1)
+    return found, np.where(there, away[found], np.inf)
+
+
+def _facts(moments: Moments, table: Table, heads: list[str], most: int) -> tuple[tuple[Fact, ...], ...]:
     """For each cluster the columns that stand out most from the other rows, with direction."""
-    seen = ~np.isnan(X)
-    count, total = seen.sum(axis=0), np.where(seen, X, 0.0).sum(axis=0)
-    scale = np.sqrt(np.maximum(np.where(seen, X - total / np.maximum(count, 1), 0.0) ** 2, 0.0).sum(axis=0) / np.maximum(count, 1))
+    count, centre, m2 = moments.whole()
+    total, scale = count * centre, np.sqrt(m2 / np.maximum(count, 1))
     facts = []
     for row, k in enumerate(table["cluster"]):
-        inside = own == k
-        here = seen[inside].sum(axis=0)
-        rest = (total - np.where(seen[inside], X[inside], 0.0).sum(axis=0)) / np.maximum(count - here, 1)
+        here = moments.count[k]
+        rest = (total - here * moments.mean[k]) / np.maximum(count - here, 1)
         z = np.nan_to_num((table["mean"][row] - rest) / np.where(scale > 0, scale, 1.0))
         z[(scale == 0) | (count == here)] = 0.0
         chosen = [j for j in np.argsort(-np.abs(z), kind="stable")[:most] if abs(z[j]) >= LEAST]
@@ -224,42 +269,18 @@ def _fact(name: str, mean: float, spread: float, z: float) -> Fact:
     return Fact(name, described(name, mean, spread), "" if "=" in name else "higher" if z > 0 else "lower")
 
 
-def _typical(X: Array, own: Labels, table: Table) -> npt.NDArray[np.intp]:
-    """The row of each cluster that is nearest to its mean, columns in units of their spread there."""
-    found = []
-    for row, k in enumerate(table["cluster"]):
-        inside = np.flatnonzero(own == k)
-        spread = np.where(table["spread"][row] > 0, table["spread"][row], 1.0)
-        gap = (X[inside] - table["mean"][row]) / spread
-        away = np.where(np.isnan(gap), 1.0, gap**2).sum(axis=1)  # what is missing is as far off as most entries are
-        found.append(int(inside[np.argmin(away)]))
-    return np.array(found, dtype=np.intp)
-
-
-def _explained(X: Array, own: Labels) -> Array:
+def _explained(moments: Moments) -> Array:
     """The share of each column's variance that lies between the clusters."""
-    seen = ~np.isnan(X)
-    values = np.where(seen, X, 0.0)
-    count = np.maximum(seen.sum(axis=0), 1)
-    Z = np.where(seen, X - values.sum(axis=0) / count, 0.0)
-    k = int(own.max()) + 1
-    between = np.zeros(X.shape[1])
-    for c in range(k):
-        here = np.maximum(seen[own == c].sum(axis=0), 1)
-        between += Z[own == c].sum(axis=0) ** 2 / here
-    total = (Z**2).sum(axis=0)
+    _, centre, total = moments.whole()
+    between = (moments.count * (moments.mean - centre) ** 2).sum(axis=0)
     return np.asarray(np.divide(between, total, out=np.zeros_like(total), where=total > 0))
 
 
-def _explained_counts(X: csr_array, own: Labels) -> Array:
+def _explained_counts(moments: CountMoments) -> Array:
     """The same for the shares that words have of their documents."""
-    totals = np.maximum(np.asarray(X.sum(axis=1), dtype=np.float64).ravel(), 1.0)
-    shares = csr_array(X.astype(np.float64).multiply(1.0 / totals[:, None]))
-    n, k = X.shape[0], int(own.max()) + 1
-    member = csr_array((np.ones(n), (own, np.arange(n))), shape=(k, n))
-    mean = np.asarray(shares.sum(axis=0)).ravel() / n
-    sizes = np.bincount(own)
-    sums = np.asarray((member @ shares).todense(), dtype=np.float64)
-    between = (sizes[:, None] * (sums / sizes[:, None] - mean) ** 2).sum(axis=0)
-    total = np.asarray(shares.power(2).sum(axis=0)).ravel() - n * mean**2
+    sizes = moments.totals.sizes[:, None]
+    n = int(sizes.sum())
+    mean = moments.shares.sum(axis=0) / n
+    between = (sizes * (moments.shares / np.maximum(sizes, 1) - mean) ** 2).sum(axis=0)
+    total = moments.squares.sum(axis=0) - n * mean**2
     return np.asarray(np.divide(between, total, out=np.zeros_like(total), where=total > 1e-300))

@@ -1,0 +1,270 @@
+"""DistributedPosterior: draws of rows that lie in shards, asked the same things as a `Posterior`.
+
+Pictures and the report show a sample of the rows; what they say of clusters counts all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hedgerow.mixture import Mixture
+from hedgerow.posterior import exchange, sharded_report, sharded_storage
+from hedgerow.posterior.posterior import Posterior
+from hedgerow.posterior.shard_work import TakeRows
+from hedgerow.posterior.sharded_rows import ShardedRows
+from hedgerow.posterior.traced import IntArray
+from hedgerow.report import write_report
+from hedgerow.summaries.distances import Loss
+
+__all__ = ["DistributedPosterior"]
+
+_SAMPLE = 5_000
+"""Rows that pictures and the report show."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DistributedPosterior(ShardedRows):
+    """Draws of chains over rows that lie in shards; every trace is (chain, draw).
+
+    It answers what `Posterior` answers, with the same numbers. `labels()` reads the labels of one draw. Summaries of labels hold in
+    memory one number for every row, and the labels of one row for all that no draw takes apart. `cluster_table`, `profiles`,
+    `outlier_scores`, pictures and the report need the rows: those of the run, as long as its cluster is there, or others that
+    `hedgerow.distributed.attach` brings back to a posterior from a file. Pictures, the report's points and its trees show 5,000 of
+    the rows, drawn at random within clusters; its table of clusters counts all.
+
+    Attributes
+    ----------
+    model : Mixture
+        Resolved.
+    shard_rows : tuple of int
+        Rows of each shard.
+    log_joint, n_clusters, log_u, alpha, sigma, tau, theta : (chain, draw)
+    sample_stats : mapping
+        What the chains counted, (chain, draw) each.
+    run : mapping
+        The record of the run.
+    kept : KeptLabels
+        The labels that were kept, wherever they are.
+    clusters : mapping
+        From draws, counted over all chains, to the sizes and statistics of their clusters.
+    rows : Rows or None
+        Whoever has the rows.
+
+    >>> import hedgerow as hr
+    >>> X = hr.data.ring13(n=130).X
+    >>> post = hr.distributed.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [X[:60], X[60:]], draws=3, warmup=3, seed=0)
+    >>> post.n, post.draws, post.labels().shape, [len(labels) for labels in post.shard_labels()]
+    (130, 3, (130,), [60, 70])
+    >>> best = post.point_estimate()
+    >>> best.labels.shape, post.uncertainty().doubt.shape, post.predict(X[:2]).shape, post.log_density(X[:2]).shape
+    ((130,), (130,), (2,), (2,))
+    """
+
+    def sampled_rows(self, rows: int = _SAMPLE, *, partition: npt.ArrayLike | None = None, seed: int = 0) -> tuple[Posterior, Any]:
+        """An ordinary `Posterior` of some of the rows under the same draws, and which rows they are, in order.
+
+        They are drawn at random within each cluster of `partition` (the point estimate), in proportion to its size but at least one.
+        Its traces are those of all rows; its numbers of clusters are those that the rows at hand are in.
+
+        Parameters
+        ----------
+        rows : int
+        partition : (n,), optional
+        seed : int
+
+        Returns
+        -------
+        (Posterior, (rows,) int)
+        """
+        owner = "sampled_rows"
+        own = self._partition(partition, owner)
+        chosen = _within(own, rows, seed)
+        places = np.split(chosen, np.searchsorted(chosen, self._ends[:-1]))
+        starts = self._ends - np.asarray(self.shard_rows)
+        taken = self._ask([TakeRows(part - start) for part, start in zip(places, starts, strict=True)], owner)
+        parts = [part for part in taken if part.shape[0] > 0]
+        X = sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
+        positions = np.asarray(self._joined.positions, np.intp)
+        whole = len(positions) == self.chains * self.draws
+        shape = (self.chains, self.draws) if whole else (1, len(positions))
+        labels = self._joined.points.of_rows(chosen).reshape(*shape, -1)
+        traces: dict[str, Any] = {name: trace.ravel()[positions].reshape(shape) for name, trace in self.traces().items()}
+        log_joint = self.log_joint.ravel()[positions].reshape(shape)
+        return Posterior(labels=labels, log_joint=log_joint, X=X, model=self.model, run=self.run, **traces), chosen
+
+    def _sample_with(self, partition: npt.ArrayLike | None, owner: str) -> tuple[Posterior, IntArray]:
+        own = self._partition(partition, owner)
+        post, chosen = self.sampled_rows(partition=own)
+        return post, own[chosen].astype(np.int32)
+
+    def plot_similarity(self, partition: npt.ArrayLike | None = None, *, ax: Any = None) -> Any:
+        """See `Posterior.plot_similarity`; of a sample of the rows.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        post, own = self._sample_with(partition, "plot_similarity")
+        return post.plot_similarity(own, ax=ax)
+
+    def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
+        """See `Posterior.plot_tree`; of a sample of the rows, which `names` name in their order.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+        max_leaves : int
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        post, _ = self._sample_with(None, "plot_tree")
+        return post.plot_tree(names=names, max_leaves=max_leaves, ax=ax)
+
+    def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """See `Posterior.plot_scatter`; of a sample of the rows.
+
+        Parameters
+        ----------
+        partition : (n,), optional
+        names : sequence of str, optional
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        post, own = self._sample_with(partition, "plot_scatter")
+        return post.plot_scatter(own, names=names, ax=ax)
+
+    def plot_pairs(
+        self, columns: Sequence[str | int] | None = None, *, partition: npt.ArrayLike | None = None, axes: Any = None
+    ) -> Any:
+        """See `Posterior.plot_pairs`; of a sample of the rows.
+
+        Parameters
+        ----------
+        columns : sequence of names or positions, optional
+        partition : (n,), optional
+        axes : (d, d) of matplotlib axes, optional
+
+        Returns
+        -------
+        (d, d) of matplotlib axes
+        """
+        post, own = self._sample_with(partition, "plot_pairs")
+        return post.plot_pairs(columns, partition=own, axes=axes)
+
+    def plot_density(
+        self, columns: str | int | Sequence[str | int] | None = None, *, prob: float = 0.9, max_draws: int | None = 200, ax: Any = None
+    ) -> Any:
+        """See `Posterior.plot_density`; the density given a sample of the rows, so a little wider than that given all.
+
+        Parameters
+        ----------
+        columns : one or two names or positions, optional
+        prob : float
+        max_draws : int or None
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        post, _ = self._sample_with(None, "plot_density")
+        return post.plot_density(columns, prob=prob, max_draws=max_draws, ax=ax)
+
+    # ---- to others
+
+    def report(
+        self, path: str | os.PathLike[str], *, title: str = "Clusters", loss: Loss = "vi", names: Sequence[str] | None = None
+    ) -> Path:
+        """See `Posterior.report`. Points and trees are those of a sample of the rows, and the page says so; the rest is of all.
+
+        Parameters
+        ----------
+        path : path
+        title : str
+        loss : str
+        names : sequence of str, optional
+
+        Returns
+        -------
+        pathlib.Path
+        """
+        found = self.point_estimate(loss)
+        sample, chosen = self.sampled_rows(partition=found.labels)
+        return write_report(path, sharded_report.payload_of(self, found, sample, chosen, title=title, names=names))
+
+    def to_arviz(self) -> Any:
+        """See `Posterior.to_arviz`; labels only where those of all draws were kept, and no data: both are copied whole into it.
+
+        Returns
+        -------
+        arviz.InferenceData
+        """
+        positions = self.kept.positions
+        whole = len(positions) == self.chains * self.draws
+        labels = self.points().draws[:, self.points().place].reshape(self.chains, self.draws, -1) if whole else None
+        return exchange.inference_data(self, labels, None)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write traces, model, record, clusters and the labels that were kept to one file; `hedgerow.load` reads it back.
+
+        The rows stay where they are: `hedgerow.distributed.attach` says where that is.
+
+        Parameters
+        ----------
+        path : path
+        """
+        sharded_storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, model: Mixture | None = None) -> DistributedPosterior:
+        """A posterior from a file that `save` wrote; `model` takes the place of the stored one.
+
+        Parameters
+        ----------
+        path : path
+        model : Mixture, optional
+
+        Returns
+        -------
+        DistributedPosterior
+        """
+        return cls(**sharded_storage.load_fields(path, model))
+
+    def __repr__(self) -> str:
+        """One line."""
+        chains = "" if self.chains == 1 else f"{self.chains} chains × "
+        return (
+            f"<DistributedPosterior: {chains}{self.draws} draws of {self.n:,} rows in {len(self.shard_rows)} shards, "
+            f"{self.n_clusters.min()} to {self.n_clusters.max()} clusters>"
+        )
+
+
+def _within(own: IntArray, rows: int, seed: int) -> npt.NDArray[np.intp]:
+    """Rows in order, drawn within each cluster in proportion to its size, at least one of each."""
+    rng = np.random.default_rng(seed)
+    if rows >= len(own):
+        return np.arange(len(own))
+    sizes = np.bincount(own)
+    wanted = np.maximum(np.floor(sizes * (rows / len(own)) + rng.random(len(sizes))).astype(int), 1)
+    order, ends = np.argsort(own, kind="stable"), np.cumsum(sizes)
+    parts = [rng.choice(order[end - size : end], count, replace=False) for end, size, count in zip(ends, sizes, wanted, strict=True)]
+    return np.sort(np.concatenate(parts))
