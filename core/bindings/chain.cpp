@@ -104,7 +104,7 @@ class PyChain {
   // Iterations done..done+count-1 of a warm-up of `total`; kernels may adapt, nothing is recorded.
   void warm_up(int count, int done, int total) {
     nb::gil_scoped_release release;
-    for (int i = 0; i < count; ++i) chain_->warm_up(static_cast<double>(done + i) / total);
+    for (int i = 0; i < count; ++i) chain_->warm_up(static_cast<double>(done + i) / total, total);
   }
 
   void end_warm_up() {
@@ -317,13 +317,16 @@ void bind_chain(nb::module_& m) {
       .def(
           "__init__",
           [](WeightedGuide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right, std::optional<In<double, 1>> split_probability) {
-            WeightedGuide guide{Guide(list_of(left), list_of(right)), {}};
+            std::vector<int> nodes;
+            WeightedGuide guide{Guide(list_of(left), list_of(right), &nodes), {}};
             if (split_probability) {
               if (split_probability->shape(0) != left.shape(0))
                 throw std::invalid_argument("split_probability must have one entry per node");
-              guide.split_probability.assign(split_probability->data(), split_probability->data() + split_probability->size());
-              for (double p : guide.split_probability)
+              for (int v : nodes) {
+                const double p = (*split_probability)(v);
                 if (!(p >= 0.0 && p <= 1.0)) throw std::invalid_argument("split_probability must lie in [0, 1]");
+                guide.split_probability.push_back(static_cast<float>(p));
+              }
             }
             new (self) WeightedGuide(std::move(guide));
           },
@@ -332,16 +335,18 @@ void bind_chain(nb::module_& m) {
 
   m.def(
       "tree_guided",
-      [](std::vector<std::shared_ptr<WeightedGuide>> guides, int grown, int global_moves, int single_moves, bool anneal,
-         double sweep_rate) {
-        if (guides.empty() && grown < 1) throw std::invalid_argument("at least one guide is needed");
+      [](std::vector<std::shared_ptr<WeightedGuide>> guides, int wanted, std::uint64_t seed, std::uint64_t sequence, int global_moves,
+         int single_moves, bool anneal, double sweep_rate) {
+        if (guides.empty() && wanted < 1) throw std::invalid_argument("at least one guide is needed");
+        const GuideSource grown{wanted, seed, sequence};
         const Guides held(guides.begin(), guides.end());
         return KernelFactory{"TreeGuided", [=]() -> std::unique_ptr<Kernel> {
                                if (anneal) return TreeGuided::annealed(held, grown, global_moves, single_moves, sweep_rate);
                                return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, sweep_rate);
                              }};
       },
-      nb::arg("guides"), nb::arg("grown"), nb::arg("global_moves"), nb::arg("single_moves"), nb::arg("anneal"), nb::arg("sweep_rate"));
+      nb::arg("guides"), nb::arg("grown"), nb::arg("seed"), nb::arg("sequence"), nb::arg("global_moves"), nb::arg("single_moves"),
+      nb::arg("anneal"), nb::arg("sweep_rate"));
 
   constexpr auto likelihood_of = [](PyChain& c) -> const Likelihood& { return c.chain().likelihood(); };
   nb::class_<PyChain>(m, "Chain", nb::type_slots(holder_slots<PyChain, likelihood_of>),

@@ -33,7 +33,7 @@ static nb::dict induced(const Guide& guide, In<std::int32_t, 1> rows) {
   out["left"] = to_array(t.left);
   out["right"] = to_array(t.right);
   out["parent"] = to_array(t.parent);
-  out["node"] = to_array(t.node);
+  out["gap"] = to_array(t.gap);
   out["order"] = to_array(t.order);
   out["root"] = t.root;
   return out;
@@ -171,17 +171,10 @@ void bind_trees(nb::module_& m) {
           [](Guide* self, In<std::int32_t, 1> left, In<std::int32_t, 1> right) { new (self) Guide(list_of(left), list_of(right)); },
           nb::arg("left"), nb::arg("right"))
       .def_prop_ro("n_rows", &Guide::rows)
-      .def_prop_ro("root", &Guide::root)
       .def("induced", &induced, nb::arg("rows"), "The induced tree of these rows, as named arrays.");
   const auto array = [&guide](const char* name, auto Guide::* list) {
     guide.def_prop_ro(name, [list](const Guide& g) { return to_array(g.*list); }, nb::rv_policy::move);
   };
-  array("left", &Guide::left);
-  array("right", &Guide::right);
-  array("parent", &Guide::parent);
-  array("depth", &Guide::depth);
-  array("size", &Guide::size);
-  array("first", &Guide::first);
   array("rank", &Guide::rank);
   array("order", &Guide::order);
 }

@@ -12,6 +12,7 @@ namespace {
 // Shares of the warm-up at which the stages begin, and at which heat has fallen to 1.
 constexpr double kBegins[] = {0.0, 0.0, 0.1, 0.12, 0.14, 0.45, 0.47, 0.5, 0.6};
 constexpr double kCooled = 0.42;
+constexpr int kLeast = 100;                                     // iterations of a warm-up that is heated
 constexpr double kCold = 0.1, kColdest = 0.01, kCooling = 0.8;  // from, to, and the share of a stage it takes
 constexpr double kStirred = 0.4;                                // of the rows move in the first heated sweep
 constexpr int kDraws = 20;                                      // of hyper-parameters, to suit another partition
@@ -23,8 +24,9 @@ void Annealed::step(State& state) {
   gibbs_.step(state);
 }
 
-void Annealed::adapt(State& state, double progress) {
-  kernel_->adapt(state, progress);
+void Annealed::adapt(State& state, double progress, int length) {
+  kernel_->adapt(state, progress, length);
+  if (length < kLeast) return;
   while (stage_ < over && progress >= kBegins[stage_ + 1]) enter(state, static_cast<Stage>(stage_ + 1), progress < kCooled);
   heat_ = 1.0;
   if (stage_ == heated) heat_ = std::max(1.0, hottest_ * (kCooled - progress) / (kCooled - kBegins[heated]));

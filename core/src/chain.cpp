@@ -99,15 +99,20 @@ void Chain::begin() {
 
 void Chain::iterate() {
   begin();
+  iterate_from_here();
+}
+
+void Chain::iterate_from_here() {
   kernel_->step(state);
   state.update_measure();
 }
 
-void Chain::warm_up(double progress) {
+// A kernel that replaces the partition as it adapts leaves it as `begin` does.
+void Chain::warm_up(double progress, int length) {
   if (!warming_) throw std::logic_error("the warm-up of this chain is over");
   begin();
-  kernel_->adapt(state, progress);
-  iterate();
+  kernel_->adapt(state, progress, length);
+  iterate_from_here();
 }
 
 void Chain::end_warm_up() {

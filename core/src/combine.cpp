@@ -41,7 +41,7 @@ void Mix::step(State& state) {
   const int chosen = draw_index(state.rng, weights.data(), static_cast<int>(weights.size()), total);
   ran_.assign(parts_.size(), 0);
   ran_[chosen] = 1;
-  if (progress_ != kNone) parts_[chosen].kernel->adapt(state, progress_);
+  if (progress_ != kNone) parts_[chosen].kernel->adapt(state, progress_, length_);
   progress_ = kNone;
   parts_[chosen].kernel->step(state);
 }

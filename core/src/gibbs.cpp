@@ -50,6 +50,11 @@ void RowWatch::start(int rows) {
   sweeps = 0;
 }
 
+double RowWatch::rate(int row) const {
+  const int visits = (sweeps + turns - 1 - row % turns) / turns;
+  return std::max(kForget, 1.0 / (1.0 + visits));
+}
+
 void Gibbs::begin(State& state) {
   drawn_bases_ = explicit_bases_ && state.measure.bases() > 1;
   if (drawn_bases_) bases_ = state.measure.draw_bases(state.rng, state.partition.sizes(), state.partition.log_q());
@@ -135,7 +140,7 @@ int Gibbs::draw(State& state, int row) {
   const bool alone = partition.size(own) == 1;
   const double* w = score(state, row);
   if (watch_) {
-    const double rate = std::max(kForget, 1.0 / (1.0 + watch_->sweeps));
+    const double rate = watch_->rate(row);
     watch_->opening[row] += rate * (w[k] / total_ - watch_->opening[row]);
     watch_->moving[row] += rate * (1.0 - w[alone ? k : own] / total_ - watch_->moving[row]);
   }

@@ -10,80 +10,76 @@ namespace {
 constexpr int kBlock = 64;
 }
 
-Guide::Guide(std::vector<int> left_in, std::vector<int> right_in) : left(std::move(left_in)), right(std::move(right_in)) {
-  const int total = nodes();
+Guide::Guide(const std::vector<int>& left, const std::vector<int>& right, std::vector<int>* nodes) {
+  const int total = static_cast<int>(left.size()), n = (total + 1) / 2;
   auto check = [](bool ok, const char* what) {
     if (!ok) throw std::invalid_argument(what);
   };
   check(right.size() == left.size() && total % 2 == 1, "a guide has 2n - 1 nodes");
-  n_ = (total + 1) / 2;
-  parent.assign(total, -1);
-  for (int v = 0; v < total; ++v) {
-    if (v < n_) {
-      check(left[v] == -1 && right[v] == -1, "nodes 0..n-1 of a guide are leaves");
-      continue;
-    }
-    for (int child : {left[v], right[v]}) {
-      check(child >= 0 && child < total && child != v && parent[child] == -1, "every node of a guide but the root has one parent");
-      parent[child] = v;
+  std::vector<char> below(total, 0);
+  std::vector<int> sides[2];
+  for (int side : {0, 1}) {
+    sides[side].reserve(n - 1);
+    for (int v = 0; v < total; ++v) {
+      const int child = (side == 0 ? left : right)[v];
+      if (v < n) {
+        check(child == -1, "nodes 0..n-1 of a guide are leaves");
+        continue;
+      }
+      check(child >= 0 && child < total && child != v && !below[child], "every node of a guide but the root has one parent");
+      below[child] = 1;
+      sides[side].push_back(child < n ? ~child : child - n);
     }
   }
-  depth.assign(total, 0);
-  size.assign(total, 1);
-  first.assign(total, 0);
-  rank.assign(n_, 0);
-  order.reserve(n_);
-  gap_node_.assign(std::max(0, n_ - 1), -1);
-  root_ = n_ == 1 ? 0 : static_cast<int>(std::find(parent.begin() + n_, parent.end(), -1) - parent.begin());
-  check(root_ < total, "a guide has a root");
-  // Depth first without recursion: a caterpillar may be as deep as it has rows.
-  std::vector<int> stack{root_};
-  int seen = 0;
-  while (!stack.empty()) {
-    const int v = stack.back();
-    if (v < 0) {  // the left side of ~v is done: the next row starts its right side
-      stack.pop_back();
-      gap_node_[order.size() - 1] = ~v;
-      continue;
-    }
-    stack.pop_back();
-    ++seen;
-    if (v != root_) depth[v] = depth[parent[v]] + 1;
-    first[v] = static_cast<int>(order.size());
-    if (v < n_) {
-      rank[v] = first[v];
-      order.push_back(v);
-      continue;
-    }
-    stack.push_back(right[v]);
-    stack.push_back(~v);
-    stack.push_back(left[v]);
-  }
-  check(seen == total, "a guide is one tree");
-  for (int v = n_; v < total; ++v) size[v] = 0;
-  // Sizes from spans: the right child's rows end where the node's end.
-  std::vector<int> down;
-  down.reserve(total);
-  down.push_back(root_);
-  for (std::size_t i = 0; i < down.size(); ++i)
-    if (down[i] >= n_) {
-      down.push_back(left[down[i]]);
-      down.push_back(right[down[i]]);
-    }
-  for (auto it = down.rbegin(); it != down.rend(); ++it)
-    if (*it >= n_) size[*it] = size[left[*it]] + size[right[*it]];
+  const int root = static_cast<int>(std::find(below.begin() + (n == 1 ? 0 : n), below.end(), 0) - below.begin());
+  check(root < total, "a guide has a root");
+  lay_out(n == 1 ? ~0 : root - n, sides[0], sides[1], nodes);
+  check(rows() == n, "a guide is one tree");
+  if (nodes)
+    for (int& v : *nodes) v += n;
+}
 
-  const int gaps = n_ - 1;
-  gap_depth_.resize(gaps);
-  for (int g = 0; g < gaps; ++g) gap_depth_[g] = depth[gap_node_[g]];
-  stack_.resize(gaps);
-  const int blocks = (gaps + kBlock - 1) / kBlock;
+Guide Guide::of_tree(int root, const std::vector<int>& left, const std::vector<int>& right, std::vector<int>& nodes) {
+  Guide guide;
+  guide.lay_out(root, left, right, &nodes);
+  return guide;
+}
+
+// Depth first without recursion: a caterpillar may be as deep as it has rows.
+void Guide::lay_out(int root, const std::vector<int>& left, const std::vector<int>& right, std::vector<int>* nodes) {
+  const int gaps = static_cast<int>(left.size());
+  rank.assign(gaps + 1, 0);
+  order.reserve(gaps + 1);
+  gap_depth_.reserve(gaps);
+  if (nodes) nodes->reserve(gaps);
+  struct Step {
+    int node, depth;
+    bool between;  // its left side is done: the next row starts its right side
+  };
+  std::vector<Step> stack{{root, 0, false}};
+  while (!stack.empty()) {
+    const auto [v, depth, between] = stack.back();
+    stack.pop_back();
+    if (between) {
+      gap_depth_.push_back(depth);
+      if (nodes) nodes->push_back(v);
+    } else if (v < 0) {
+      rank[~v] = static_cast<int>(order.size());
+      order.push_back(~v);
+    } else {
+      stack.push_back({right[v], depth + 1, false});
+      stack.push_back({v, depth, true});
+      stack.push_back({left[v], depth + 1, false});
+    }
+  }
+  stack_.resize(gap_depth_.size());
+  const int blocks = (static_cast<int>(gap_depth_.size()) + kBlock - 1) / kBlock;
   std::vector<int> best(blocks);
   for (int b = 0; b < blocks; ++b) {
     std::uint64_t held = 0;
     const int start = b * kBlock;
     best[b] = start;
-    for (int g = start; g < std::min(gaps, start + kBlock); ++g) {
+    for (int g = start; g < std::min(static_cast<int>(gap_depth_.size()), start + kBlock); ++g) {
       while (held != 0 && gap_depth_[start + 63 - std::countl_zero(held)] >= gap_depth_[g])
         held &= ~(1ull << (63 - std::countl_zero(held)));
       held |= 1ull << (g - start);
@@ -117,18 +113,13 @@ int Guide::shallowest(int a, int b) const {
   return best;
 }
 
-int Guide::ancestor(int rank_a, int rank_b) const {
-  if (rank_a == rank_b) return order[rank_a];
-  return gap_node_[shallowest(std::min(rank_a, rank_b), std::max(rank_a, rank_b) - 1)];
-}
-
 void Guide::sort_by_rank(std::span<const int> rows, std::vector<int>& out) const {
   const std::size_t m = rows.size();
   out.resize(m);
   // A bitmap costs n/64 words whatever m is; comparison sorting m·log m steps.
-  if (m > 16 && m * std::bit_width(m) > static_cast<std::size_t>(n_) / 32) {
+  if (m > 16 && m * std::bit_width(m) > order.size() / 32) {
     thread_local std::vector<std::uint64_t> marked;
-    marked.assign((n_ + 63) / 64, 0);
+    marked.assign((order.size() + 63) / 64, 0);
     for (int row : rows) marked[rank[row] / 64] |= 1ull << (rank[row] % 64);
     int k = 0;
     for (std::size_t w = 0; w < marked.size(); ++w)
@@ -142,12 +133,12 @@ void Guide::sort_by_rank(std::span<const int> rows, std::vector<int>& out) const
 void Guide::induce(std::span<const int> rows, Induced& t) const {
   sort_by_rank(rows, t.rows);
   const int m = static_cast<int>(rows.size()), inner = std::max(0, m - 1);
-  for (auto* v : {&t.begin, &t.end, &t.left, &t.right, &t.parent, &t.node}) v->resize(inner);
+  for (auto* v : {&t.begin, &t.end, &t.left, &t.right, &t.parent, &t.gap}) v->resize(inner);
   t.order.clear();
   t.order.reserve(inner);
   t.root = -1;
-  thread_local std::vector<int> gap, open;  // guide gap of inner node k; the right spine of what is built so far
-  gap.resize(inner);
+  thread_local std::vector<int> open;  // the right spine of what is built so far
+  const std::vector<int>& gap = t.gap;
   open.clear();
   auto close = [&](int end) {  // the deepest open node gets its span's end and leaves the spine
     const int k = open.back();
@@ -157,8 +148,7 @@ void Guide::induce(std::span<const int> rows, Induced& t) const {
     return k;
   };
   for (int k = 0; k < inner; ++k) {
-    gap[k] = shallowest(t.rows[k], t.rows[k + 1] - 1);
-    t.node[k] = gap_node_[gap[k]];
+    t.gap[k] = shallowest(t.rows[k], t.rows[k + 1] - 1);
     int below = ~k;
     t.begin[k] = k;
     while (!open.empty() && gap_depth_[gap[open.back()]] > gap_depth_[gap[k]]) {

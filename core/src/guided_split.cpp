@@ -13,7 +13,7 @@ void GuidedSplit::begin(const WeightedGuide& guide, std::span<const int> rows) {
   const std::size_t inner = induced_.begin.size();
   omega_.assign(inner, 1.0 / static_cast<double>(inner));
   if (!guide.split_probability.empty())
-    for (std::size_t v = 0; v < inner; ++v) omega_[v] += guide.split_probability[induced_.node[v]];
+    for (std::size_t v = 0; v < inner; ++v) omega_[v] += guide.split_probability[induced_.gap[v]];
   omega_total_ = 0.0;
   for (double w : omega_) omega_total_ += w;
   side_of_.assign(rows.size(), 0);

@@ -8,22 +8,23 @@
 
 namespace hedgerow {
 namespace {
-constexpr int kMoves = 20, kClimbing = 100;  // at most, of draws and of the warm-up
-constexpr double kRenewal = 10.0;            // moves for each cluster of one row that is to be renewed
-constexpr double kSingles = 0.1;             // of the rows visited, at most so many such moves
-constexpr double kSettled = 0.65;            // share of the warm-up from which what rows do is what they will do
+constexpr int kMoves = 20;              // at most, of draws
+constexpr double kLeastClimbing = 4e5;  // of the warm-up at least so many over the number of rows, and from 5 to kMoves
+constexpr double kRenewal = 10.0;       // moves for each cluster of one row that is to be renewed
+constexpr double kSingles = 0.1;        // of the rows visited, at most so many such moves
+constexpr double kSettled = 0.65;       // share of the warm-up from which what rows do is what they will do
 }  // namespace
 
-TreeGuided::TreeGuided(Guides given, int grown, int global_moves, int single_moves, double sweep_rate)
+TreeGuided::TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate)
     : growth_(std::move(given), grown), global_moves_(global_moves), single_moves_(single_moves), sweep_rate_(sweep_rate) {}
 
-std::unique_ptr<Kernel> TreeGuided::annealed(Guides given, int grown, int global_moves, int single_moves, double sweep_rate) {
+std::unique_ptr<Kernel> TreeGuided::annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate) {
   auto kernel = std::make_unique<TreeGuided>(std::move(given), grown, global_moves, single_moves, sweep_rate);
   if (sweep_rate > 0.0) return std::make_unique<Annealed>(std::move(kernel));
   return kernel;
 }
 
-void TreeGuided::adapt(State& state, double progress) {
+void TreeGuided::adapt(State& state, double progress, int) {
   growth_.follow(state, progress);
   settled_ = progress >= kSettled;
 }
@@ -52,12 +53,17 @@ void TreeGuided::end_warm_up(State& state) {
 
 void TreeGuided::step(State& state) {
   const int n = state.partition.rows();
-  const int climbing = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, kMoves, kClimbing);
-  moves_.step(state, growth_.guides(), n == 1 ? 0 : drawing_ ? moves_each_ : climbing);
+  const double least = std::clamp(kLeastClimbing / n, 5.0, static_cast<double>(kMoves));
+  if (!drawing_) {
+    const int most = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, least, kMostClimbing);
+    moves_each_ = global_moves_ != kTuned ? global_moves_ : std::clamp(moves_each_, most / 4, most);
+  }
+  moves_.step(state, growth_.guides(), n == 1 ? 0 : moves_each_);
+  if (!drawing_) moves_each_ = moves_.accepted() > 0 ? kMostClimbing : moves_each_ / 2;
   sweeps_.gibbs().rest();
   singles_.step(state, sweeps_.gibbs(), drawing_ && n > 1 ? singles_each_ : 0);
   if (sweep_rate_ < 1.0 && state.rng.uniform() >= sweep_rate_) return;
-  drawing_ ? sweeps_.turn(state) : sweeps_.all(state, settled_);
+  drawing_ ? sweeps_.turn(state) : sweeps_.climb(state, settled_);
 }
 
 void TreeGuided::save(Carried& out) const {
@@ -74,7 +80,8 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   if (!drawing_ && !in.warming()) throw std::invalid_argument("a kernel's memory is of a warm-up that is over");
   moves_each_ = in.counter();
   singles_each_ = in.counter();
-  const bool few = moves_each_ <= std::max(global_moves_, kMoves) && singles_each_ <= std::max(single_moves_, n);
+  const bool few =
+      moves_each_ <= std::max(global_moves_, drawing_ ? kMoves : kMostClimbing) && singles_each_ <= std::max(single_moves_, n);
   if (moves_each_ < 0 || singles_each_ < 0 || !few)
     throw std::invalid_argument("a kernel's memory has a number of moves that it cannot have");
   sweeps_.load(in, n, drawing_);

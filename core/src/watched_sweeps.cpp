@@ -4,25 +4,37 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace hedgerow {
 namespace {
-constexpr double kDoubt = 0.99;  // of all expected moves of a sweep fall to the doubtful rows
-constexpr int kTurns = 8;        // steady rows are visited in one sweep of so many
+constexpr double kDoubt = 0.99;   // of all expected moves of a sweep fall to the doubtful rows
+constexpr int kTurns = 8;         // steady rows are visited in one sweep of so many
+constexpr int kEnough = 4000;     // rows of a sweep of the warm-up, beside those in doubt
+constexpr double kUnsure = 0.01;  // chance to move of these
 }  // namespace
 
-void WatchedSweeps::all(State& state, bool watched) {
-  if (!watched) return gibbs_.step(state);
+// Once all rows were seen a sweep need not visit those that are certainly at home, but for a share of them that does not grow with n.
+void WatchedSweeps::climb(State& state, bool settled) {
   const int n = state.partition.rows();
-  if (static_cast<int>(watch_.opening.size()) != n) watch_.start(n);
+  watch_.turns = std::max(1, n / kEnough);
+  if (watch_.turns == 1 && !settled) return gibbs_.step(state);
+  const bool first = static_cast<int>(watch_.opening.size()) != n;
+  if (first) watch_.start(n);
+  if (settled && !std::exchange(settled_, true)) watch_.sweeps = 0;
+  due_.clear();
+  const int turn = watch_.sweeps % watch_.turns;
+  for (int i = 0; i < n; ++i)
+    if (first || i % watch_.turns == turn || watch_.moving[i] >= kUnsure) due_.push_back(i);
   gibbs_.watch(&watch_);
-  gibbs_.step(state);
+  gibbs_.sweep(state, due_);
   gibbs_.watch(nullptr);
 }
 
 void WatchedSweeps::fix_lists(int n) {
   doubtful_.clear();
   steady_.clear();
+  std::vector<int>().swap(due_);
   double least = 0.0;
   if (!watch_.empty()) {
     std::vector<double> moving = watch_.moving;
@@ -47,7 +59,7 @@ void WatchedSweeps::turn(State& state) {
 }
 
 void WatchedSweeps::save(Carried& out) const {
-  out.counters.insert(out.counters.end(), {next_, watch_.sweeps, !watch_.empty()});
+  out.counters.insert(out.counters.end(), {next_, watch_.sweeps, watch_.empty() ? 0 : settled_ ? 1 : 2});
   out.real.insert(out.real.end(), watch_.opening.begin(), watch_.opening.end());
   out.real.insert(out.real.end(), watch_.moving.begin(), watch_.moving.end());
 }
@@ -58,7 +70,10 @@ void WatchedSweeps::load(CarriedReader& in, int rows, bool fixed) {
   watch_ = {};
   watch_.sweeps = in.counter();
   if (watch_.sweeps < 0) throw std::invalid_argument("a kernel's memory has seen a negative number of sweeps");
-  if (in.counter() != 0) {
+  const int seen = in.counter();
+  if (seen < 0 || seen > 2) throw std::invalid_argument("a kernel's memory has seen rows in a way there is not");
+  settled_ = seen == 1;
+  if (seen != 0) {
     watch_.opening = in.reals(rows);
     watch_.moving = in.reals(rows);
     for (const std::vector<double>* chances : {&watch_.opening, &watch_.moving})

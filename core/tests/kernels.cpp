@@ -131,7 +131,7 @@ static double exercise(const Likelihood& likelihood, const Prior& prior) {
     std::unique_ptr<Kernel> kernel;
     if (which == 0) kernel = std::make_unique<Gibbs>();
     if (which == 1) kernel = std::make_unique<SplitMerge>(3, 0);
-    if (which == 2) kernel = TreeGuided::annealed(guides, 0, 10, TreeGuided::kTuned, 1.0);
+    if (which == 2) kernel = TreeGuided::annealed(guides, {}, 10, TreeGuided::kTuned, 1.0);
     if (which == 3) kernel = std::make_unique<Slice>();
     Chain chain(std::shared_ptr<const Likelihood>(&likelihood, [](const Likelihood*) {}), prior, std::move(kernel),
                 std::vector<int>(n, 0), {}, 5, which);

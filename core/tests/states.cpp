@@ -61,7 +61,7 @@ static_assert(kStays<State> && kStays<Chain> && kStays<Forest> && kStays<Stream>
 struct Counting final : Kernel {
   explicit Counting(std::vector<std::string>& calls) : calls_(calls) {}
   void step(State&) override { calls_.emplace_back("step"); }
-  void adapt(State&, double) override { calls_.emplace_back("adapt"); }
+  void adapt(State&, double, int) override { calls_.emplace_back("adapt"); }
   void end_warm_up(State&) override { calls_.emplace_back("end"); }
   std::vector<std::string>& calls_;
 };
@@ -75,7 +75,7 @@ TEST_CASE("a warm-up ends once, before the first draw") {
     outer.push_back({"outer", std::make_unique<Mix>(std::move(inner)), 1.0});
     Chain c(wishart(x, 1), sampled_prior(), std::make_unique<Cycle>(std::move(outer)), std::vector<int>(5, 0), {}, 7, 0);
     for (int i = 0; i < warmup; ++i) {
-      c.warm_up(i / 2.0);
+      c.warm_up(i / 2.0, 2);
       wanted.insert(wanted.end(), {"adapt", "step"});
     }
     if (warmup == 0) c.end_warm_up();
@@ -84,7 +84,7 @@ TEST_CASE("a warm-up ends once, before the first draw") {
     CHECK_MESSAGE(calls == wanted, "a warm-up ends once, before the first draw, after ", warmup);
     bool refused = false;
     try {
-      c.warm_up(0.5);
+      c.warm_up(0.5, 2);
     } catch (const std::logic_error&) {
       refused = true;
     }
@@ -123,20 +123,20 @@ TEST_CASE("kernels go on where they were put down") {
     std::vector<Carried> memories;
     for (int until = 1; until < 60; until += 2) {  // put down within the warm-up, at every stage of annealing
       Chain first = chain(likelihood, which), second = chain(likelihood, which);
-      for (int i = 0; i < until; ++i) first.warm_up(i / 60.0);
+      for (int i = 0; i < until; ++i) first.warm_up(i / 60.0, 120);
       Carried carried;
       first.kernel().save(carried);
       put_back(second, first, carried, true);
       memories.push_back(carried);
       for (int i = until; i < until + 3; ++i)
-        for (Chain* c : {&first, &second}) c->warm_up(i / 60.0);
+        for (Chain* c : {&first, &second}) c->warm_up(i / 60.0, 120);
       for (Chain* c : {&first, &second}) c->step();
       same = same && first.state.partition.labels() == second.state.partition.labels() && first.log_joint() == second.log_joint();
     }
     CHECK_MESSAGE(same, "kernel ", which, " goes on where it was put down in its warm-up");
 
     Chain first = chain(likelihood, which), second = chain(likelihood, which);
-    for (int i = 0; i < 12; ++i) first.warm_up(i / 12.0);
+    for (int i = 0; i < 12; ++i) first.warm_up(i / 12.0, 12);
     for (int i = 0; i < 5; ++i) first.step();
     Carried carried;
     first.kernel().save(carried);
@@ -166,7 +166,7 @@ TEST_CASE("kernels go on where they were put down") {
       Chain third = chain(likelihood, which);
       try {
         put_back(third, first, other, t % 2 == 0);
-        if (t % 2 == 0) third.warm_up(t / 150.0);
+        if (t % 2 == 0) third.warm_up(t / 150.0, 150);
         third.step();
       } catch (const std::invalid_argument&) {
         ++refused;

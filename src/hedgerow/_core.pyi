@@ -121,7 +121,7 @@ class WeightedGuide:
 
     rows: Final[int]
 
-def tree_guided(guides: Sequence[WeightedGuide], grown: int, global_moves: int, single_moves: int, anneal: bool, sweep_rate: float) -> Kernel: ...
+def tree_guided(guides: Sequence[WeightedGuide], grown: int, seed: int, sequence: int, global_moves: int, single_moves: int, anneal: bool, sweep_rate: float) -> Kernel: ...
 
 class Chain:
     """One chain: a state and the kernel that moves it."""
@@ -259,17 +259,10 @@ class Guide:
     def __init__(self, left: NDArray[numpy.int32], right: NDArray[numpy.int32]) -> None: ...
 
     n_rows: Final[int]
-    root: Final[int]
 
     def induced(self, rows: NDArray[numpy.int32]) -> dict[str, Any]:
         """The induced tree of these rows, as named arrays."""
 
-    left: Final[NDArray[numpy.int32]]
-    right: Final[NDArray[numpy.int32]]
-    parent: Final[NDArray[numpy.int32]]
-    depth: Final[NDArray[numpy.int32]]
-    size: Final[NDArray[numpy.int32]]
-    first: Final[NDArray[numpy.int32]]
     rank: Final[NDArray[numpy.int32]]
     order: Final[NDArray[numpy.int32]]
 

@@ -163,7 +163,24 @@ def test_chains_that_were_on_their_way_go_on_without_another_warm_up():
     assert (second.before, second.warmup, second.draws, second.settled) == (90, 0, 50, False)
     third = second.follow(wanted, late, np.ones((2, 50)))  # on their way for longer than that: a warm-up as long as all before
     assert third is not None
-    assert (third.before, third.warmup) == (90, 90)
+    assert (third.before, third.warmup) == (140, 90)
+
+
+def test_a_warm_up_follows_draws_that_were_thrown_away(monkeypatch):
+    follow, asked = Course.follow, []
+
+    def throw_away(self, until, log_joint, n_clusters):
+        asked.append(self)
+        if len(asked) > 2:
+            return follow(self, until, log_joint, n_clusters)
+        late = np.random.default_rng(0).normal(size=(2, 50))
+        late[1, :15] -= 100.0
+        return follow(self, until, late, np.ones((2, 50)))
+
+    monkeypatch.setattr(Course, "follow", throw_away)
+    post = run()
+    assert [course.warmup for course in asked[:3]] == [FIRST_WARMUP, 0, FIRST_WARMUP + FIRST_DRAWS]
+    assert post.run["warmup"] == 2 * (FIRST_WARMUP + FIRST_DRAWS) + FIRST_DRAWS
 
 
 def test_ctrl_c_in_the_warm_up_leaves_an_answer():

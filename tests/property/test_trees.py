@@ -134,7 +134,7 @@ def test_induced_tree_is_the_pruned_guide(seed: int, n: int, lopsided: bool) -> 
     left, right = random_tree(n, rng, lopsided)
     tree = _core.Guide(left, right)
     rows = rng.choice(n, rng.integers(1, n + 1), replace=False).astype(np.int32)
-    induced = tree.induced(rows)
+    induced, whole = tree.induced(rows), tree.induced(np.arange(n, dtype=np.int32))
     kept = set(rows.tolist())
     pruned: dict[int, object] = {}
     for v in range(2 * n - 1):  # children come before parents
@@ -154,9 +154,10 @@ def test_induced_tree_is_the_pruned_guide(seed: int, n: int, lopsided: bool) -> 
         for child in (first, second):
             assert child < 0 or induced["parent"][child] == k
         inside = {int(row) for row in induced["rows"][induced["begin"][k] : induced["end"][k]]}
-        assert inside <= set(tree.order[tree.first[induced["node"][k]] :][: tree.size[induced["node"][k]]].tolist())
+        gap = induced["gap"][k]
+        assert inside <= set(tree.order[whole["begin"][gap] : whole["end"][gap]].tolist())
     top = built[induced["root"]] if len(rows) > 1 else built[~0]
-    assert top == pruned[tree.root]
+    assert top == pruned[2 * n - 2]
 
 
 @QUICK

@@ -6,6 +6,7 @@ import pytest
 import hedgerow as hr
 from hedgerow import _core
 from hedgerow.sampling import Chain
+from hedgerow.summaries import ari
 
 
 @pytest.mark.parametrize("u", [0.5, 50.0, 5000.0])
@@ -124,8 +125,52 @@ def test_what_rows_do_while_hot_is_not_what_they_are_taken_to_do():
     centres = 12.0 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     X = np.repeat(centres, 100, axis=0) + np.random.default_rng(0).normal(size=(400, 2))
     chain = Chain(hr.Mixture(hr.DP(1.0), hr.GaussianWishart()), X, hr.TreeGuided(), seed=0)
-    chain.warm_up(40, 0, 40)
+    chain.warm_up(120, 0, 120)
     chain.end_warm_up()
     moving = chain.state()["kernel_real"][len(X) : 2 * len(X)]
     seen = chain.run(200).stats["moved"].mean()
     assert moving.sum() < seen + 10.0  # one sweep of the heated part moves a hundred rows and more
+
+
+def bound_blobs(n: int, seed: int = 0):
+    """Rows of a few clusters, and a model bound to them."""
+    X = np.random.default_rng(seed).normal(size=(n, 2)) + 8.0 * np.random.default_rng(1).integers(0, 3, (n, 2))
+    model = hr.Mixture(hr.DP(hr.Gamma(1, 1)), hr.GaussianWishart()).resolve(X)
+    return model, X, model.bind(X)
+
+
+def climbed(model, X, bound, sequence=0, iterations=12, **options):
+    chain = Chain(model, X, hr.TreeGuided(**options), labels=np.zeros(len(X), int), seed=5, sequence=sequence, bound=bound)
+    chain.warm_up(iterations, 0, iterations)
+    return chain
+
+
+def test_guides_do_not_depend_on_what_was_grown_before_them():
+    """Chains have guides in common, whoever grows them: alone, and after others that were made along with its own."""
+    model, X, bound = bound_blobs(700)
+    together = [climbed(model, X, bound, sequence).run(5) for sequence in range(4)]
+    for sequence in (3, 1):
+        alone = climbed(model, X, model.bind(X), sequence).run(5)
+        assert np.array_equal(alone.labels, together[sequence].labels)
+        assert np.array_equal(alone.log_joint, together[sequence].log_joint)
+
+
+def test_a_state_need_not_hold_the_guides():
+    model, X, bound = bound_blobs(700)
+    chain = climbed(model, X, bound)
+    state = chain.state()
+    assert len(state["kernel_whole"]) < 20
+    again = Chain(model, X, hr.TreeGuided(), labels=np.zeros(len(X), int), seed=5, bound=model.bind(X))
+    again.restore(state)
+    assert np.array_equal(chain.run(5).labels, again.run(5).labels)
+
+
+def test_growth_in_little_memory_finds_the_same_clusters():
+    """Beyond some thousand nodes what is certainly one cluster is folded; every row is still in the one tree."""
+    X, y, _ = hr.data.ring13(n=13_000, seed=1)
+    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart()).resolve(X)
+    bound = model.bind(X)
+    truth = Chain(model, X, hr.Gibbs(), labels=y, seed=0, bound=bound).log_joint()
+    chain = climbed(model, X, bound, iterations=1, sweep_rate=0.0, global_moves=0)
+    assert chain.log_joint() > truth - 100.0
+    assert ari(chain.state()["labels"], y) > 0.99

@@ -67,8 +67,8 @@ class Kernel {
   virtual ~Kernel() = default;
   // One iteration: moves the partition; u and the hyper-parameters stay.
   virtual void step(State& state) = 0;
-  // Called before an iteration of the warm-up, whose draw is thrown away, with the share of it that is done.
-  virtual void adapt(State& state, double progress) { (void)state, (void)progress; }
+  // Called before an iteration of the warm-up, whose draw is thrown away, with the share of it that is done and its length.
+  virtual void adapt(State& state, double progress, int length) { (void)state, (void)progress, (void)length; }
   // Called once, between the last iteration of the warm-up and the first draw that is kept, and before the first draw where there
   // is no warm-up. The partition may still be replaced; every step after it depends on the state through exact moves only.
   virtual void end_warm_up(State& state) { (void)state; }
@@ -108,7 +108,7 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   // Stages of a run: iterations that may adapt, their end, draws. The first draw ends a warm-up that nobody has ended.
-  void warm_up(double progress);
+  void warm_up(double progress, int length);
   void end_warm_up();  // once; later calls do nothing
   void step();
   bool warming() const { return warming_; }
@@ -129,6 +129,7 @@ class Chain {
   Chain(std::shared_ptr<const Likelihood> own, const Prior& prior, std::unique_ptr<Kernel> kernel, std::vector<int> groups, Rng rng);
   void begin();  // statistics anew from the labels, and missing entries drawn
   void iterate();
+  void iterate_from_here();
 };
 
 }  // namespace hedgerow

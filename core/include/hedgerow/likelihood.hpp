@@ -83,6 +83,20 @@ class Statistics {
   virtual void impute_given(int row, const double* atom, Rng& rng) { (void)row, (void)atom, (void)rng; }
 };
 
+class GuideShelf;
+
+// What is grown from the rows of one object; a copy, whose rows may come to differ, begins with none.
+class OwnShelf {
+ public:
+  OwnShelf();
+  OwnShelf(const OwnShelf&) : OwnShelf() {}
+  OwnShelf& operator=(const OwnShelf&) { return *this; }
+  GuideShelf& operator*() const { return *shelf_; }
+
+ private:
+  std::shared_ptr<GuideShelf> shelf_;
+};
+
 class Likelihood {
  public:
   explicit Likelihood(double power = 1.0) : power_(power) {}
@@ -112,6 +126,9 @@ class Likelihood {
     return in;
   }
 
+  // Guides that chains over these rows have in common (grown_guide.hpp).
+  GuideShelf& guides() const { return *guides_; }
+
   // True when callbacks into an interpreter make one-thread-at-a-time the only way.
   virtual bool serial() const { return false; }
 
@@ -127,6 +144,9 @@ class Likelihood {
   }
   mutable std::vector<double> log_single_;  // Statistics::impute changes that of its row
   double power_;
+
+ private:
+  OwnShelf guides_;
 };
 
 inline int padded(int k) { return (k + 7) & ~7; }

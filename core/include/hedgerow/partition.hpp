@@ -26,6 +26,7 @@ class Partition {
   int size(int c) const { return sizes_[c]; }
   const std::vector<int>& sizes() const { return sizes_; }
   const std::vector<int>& members(int c) const { return members_[c]; }
+  const std::vector<int>& groups() const { return groups_; }
   int group(int row) const { return groups_.empty() ? 0 : groups_[row]; }
   // Σ log q over the members, R values per cluster; empty when q is trivially 1.
   const std::vector<double>& log_q() const { return log_q_; }

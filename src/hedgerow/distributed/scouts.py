@@ -18,7 +18,7 @@ from hedgerow import _core
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Fetch
 from hedgerow.mixture import Mixture
-from hedgerow.trees import guide
+from hedgerow.trees import Forest, guide
 
 __all__ = ["Known", "Pair", "Scouts", "by_shard", "choose_rows", "fetch_rows", "stack"]
 
@@ -44,12 +44,32 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
+class Layout:
+    """One tree over the scouts, depth first: the scouts below node v are `order[first[v] : first[v] + size[v]]`."""
+
+    left: IntArray
+    right: IntArray
+    size: IntArray
+    first: IntArray
+    order: IntArray
+
+    @classmethod
+    def of(cls, tree: Forest) -> Layout:
+        """Of a forest with a single root, whose children come before parents."""
+        first = np.zeros(len(tree.left), np.int32)
+        for v in range(len(tree.left) - 1, tree.n - 1, -1):
+            left, right = tree.left[v], tree.right[v]
+            first[left], first[right] = first[v], first[v] + tree.size[left]
+        return cls(tree.left, tree.right, tree.size, first, np.argsort(first[: tree.n]).astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
 class Scouts:
     """The rows by global number, their data under the likelihood, and the tree."""
 
     rows: LongArray
     bound: _core.Likelihood
-    tree: _core.Guide | None
+    tree: Layout | None
     laws: tuple[FloatArray, FloatArray] | None
     """Cumulative probabilities of the inner nodes, for pairs that look at rows and for even ones."""
     clusters: IntArray
@@ -62,7 +82,7 @@ class Scouts:
         if len(rows) < 2:
             return cls(rows, bound, None, None, np.zeros(len(rows), np.int32))
         forest = guide(model, data, seed=seed)
-        tree = _core.Guide(forest.left, forest.right)
+        tree = Layout.of(forest)
         inner = np.arange(len(rows), len(forest.left))
         doubt = 1.0 - forest.prob_merged[inner]
         plain = np.full(len(inner), 1.0 / len(inner))

@@ -124,7 +124,9 @@ class TreeGuided(Kernel):
             require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guides", linkage, wanted)
             given.append(_as_guide(linkage))
         large, small = (TUNED if moves is None else moves for moves in (self.global_moves, self.single_moves))
-        return _core.tree_guided(given, 0 if given else self.guides, large, small, self.anneal, float(self.sweep_rate))
+        return _core.tree_guided(
+            given, 0 if given else self.guides, site.seed, site.sequence, large, small, self.anneal, float(self.sweep_rate)
+        )
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:

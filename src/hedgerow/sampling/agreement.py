@@ -134,7 +134,7 @@ class Course:
             nearer = self.apart is None or verdict.rhat < 0.9 * self.apart
             if rose or nearer:
                 longer = replace(self, warmup=min(max(TIMES * self.warmup, self.before), left), draws=min(FIRST_DRAWS, until.max_draws))
-                return replace(longer, before=self.before + self.warmup, height=height, apart=min(verdict.rhat, 1e9))
+                return replace(longer, before=self.before + (self.warmup or self.draws), height=height, apart=min(verdict.rhat, 1e9))
         if self.draws >= until.max_draws:
             return None
         more = 2.0 if verdict.rhat > until.rhat else min(max(1.1 * until.ess / max(verdict.ess, 1.0), 1.25), 2.0)

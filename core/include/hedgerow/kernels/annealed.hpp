@@ -1,6 +1,7 @@
 // A kernel whose warm-up looks for better modes than the one it is in.
 //
-// Iterations of the warm-up that are not at temperature 1 sweep by themselves; all others, and every draw, are the kernel's own.
+// Iterations of the warm-up that are not at temperature 1 sweep by themselves; all others, and every draw, are the kernel's own. So is a
+// short warm-up: heat that falls too fast leaves worse partitions than it found.
 //
 // Where clusters are many and far apart in evidence (documents), every move that mends one loses hundreds of nats on its way:
 // sweeps at a falling temperature find partitions that neither sweeps nor splits and merges reach. Whether the mode found has more
@@ -22,7 +23,7 @@ class Annealed final : public Kernel {
  public:
   explicit Annealed(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
   void step(State& state) override;
-  void adapt(State& state, double progress) override;  // may replace the partition and sets the heat
+  void adapt(State& state, double progress, int length) override;  // may replace the partition and sets the heat
   // The warm-up may be shorter than announced, and other kernels may have moved the partition since the last call.
   void end_warm_up(State& state) override;
   std::vector<std::string> stat_names() const override { return kernel_->stat_names(); }

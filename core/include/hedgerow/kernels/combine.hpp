@@ -15,8 +15,8 @@ class Combined : public Kernel {
   explicit Combined(std::vector<Part> parts) : parts_(std::move(parts)) {}
   std::vector<std::string> stat_names() const override;
   void stats(double* out) const override;
-  void adapt(State& state, double progress) override {
-    for (Part& part : parts_) part.kernel->adapt(state, progress);
+  void adapt(State& state, double progress, int length) override {
+    for (Part& part : parts_) part.kernel->adapt(state, progress, length);
   }
   void end_warm_up(State& state) override {
     for (Part& part : parts_) part.kernel->end_warm_up(state);
@@ -45,11 +45,12 @@ class Mix final : public Combined {
  public:
   using Combined::Combined;
   void step(State& state) override;
-  void adapt(State&, double progress) override { progress_ = progress; }
+  void adapt(State&, double progress, int length) override { progress_ = progress, length_ = length; }
 
  private:
   static constexpr double kNone = -1.0;
   double progress_ = kNone;
+  int length_ = 0;
 };
 
 }  // namespace hedgerow

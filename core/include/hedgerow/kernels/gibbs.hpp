@@ -12,8 +12,10 @@ namespace hedgerow {
 struct RowWatch {
   void start(int rows);
   bool empty() const { return opening.empty(); }
+  // What a visit counts next to those before, where a row is due in every so-many-th sweep.
+  double rate(int row) const;
   std::vector<double> opening, moving;
-  int sweeps = 0;
+  int sweeps = 0, turns = 1;
 };
 
 class Gibbs final : public Kernel {

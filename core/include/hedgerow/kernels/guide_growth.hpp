@@ -1,24 +1,26 @@
 // The guides of a chain: given, or grown from the rows during the warm-up.
 #pragma once
 
+#include "hedgerow/grown_guide.hpp"
 #include "hedgerow/kernels/guided_split.hpp"
 
 namespace hedgerow {
 
-// A guide from the data: one pass of incremental clustering over the rows in random order, the roots then joined greedily past
-// d = 1. It looks at the measure of the state, never at its partition; the first one at a measure that suits one cluster, where
-// hyper-parameters are still to be drawn.
-// `roots`, if asked for: the partition that the pass ended with.
-std::shared_ptr<const WeightedGuide> grow_guide(State& state, bool first, std::vector<int>* roots = nullptr);
+// Which guides are grown for a chain: so many of those of its run's seed, the first of them its own. Chains that follow one another have
+// theirs in common, in sets of that many.
+struct GuideSource {
+  int wanted = 0;
+  std::uint64_t seed = 0, sequence = 0;
+};
 
 class GuideGrowth {
  public:
-  // Given guides stay as they are; where there are none, `wanted` are grown.
-  GuideGrowth(Guides given, int wanted);
+  // Given guides stay as they are; where there are none, they are grown.
+  GuideGrowth(Guides given, GuideSource source);
   const Guides& guides() const { return guides_; }
 
-  // Grows guides at the start of a warm-up and anew at a few points of it, since they depend on hyper-parameters that are still on
-  // their way. The state takes the partition of the first passes where that is better.
+  // Grows a guide at the start of a warm-up, to climb with, and the others halfway. The state takes the partition of the first pass where
+  // that is better.
   void follow(State& state, double progress);
   void end(State& state);  // grows what no warm-up has
 
@@ -26,10 +28,13 @@ class GuideGrowth {
   void load(State& state, CarriedReader& in, bool ended);
 
  private:
-  void grow(State& state, int count, bool offer);
+  void grow(State& state, int count);
+  std::shared_ptr<const GrownGuide> take(State& state, int which);
 
   Guides guides_;
-  int wanted_, growths_ = 0;
+  GuideSource source_;
+  int growths_ = 0;
+  bool whole_ = false;  // a state holds them: rows have entries that are filled in, and they belong to the fillings of one moment
 };
 
 }  // namespace hedgerow

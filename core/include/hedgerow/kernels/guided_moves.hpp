@@ -14,6 +14,7 @@ class GuidedMoves {
   void step(State& state, const Guides& guides, int moves);  // and counts what happened in it
   static std::vector<std::string> stat_names() { return {"splits", "splits_accepted", "merges", "merges_accepted", "log_r"}; }
   void stats(double* out) const;
+  int accepted() const { return split_accepts_ + merge_accepts_; }  // in the last step
 
  private:
   void move(State& state, const Guides& guides);

@@ -13,10 +13,10 @@
 
 namespace hedgerow {
 
-// A guide with what its builder knew: P(not one cluster) of every node, 0 where unknown.
+// A guide with what its builder knew: P(not one cluster) of every node, by gap; may be empty.
 struct WeightedGuide {
   Guide tree;
-  std::vector<double> split_probability;  // per node, may be empty
+  std::vector<float> split_probability;
 };
 using Guides = std::vector<std::shared_ptr<const WeightedGuide>>;
 

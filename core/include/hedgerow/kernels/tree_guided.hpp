@@ -13,12 +13,12 @@ class TreeGuided final : public Kernel {
   // global_moves kTuned: 20 to 100 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
   // single_moves kTuned: none in the warm-up, which finds out where they pay, and then enough to renew the clusters of one row.
   static constexpr int kTuned = -1;
-  TreeGuided(Guides given, int grown, int global_moves, int single_moves, double sweep_rate);
+  TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate);
   // The same with a part of its warm-up at other temperatures, where there are sweeps.
-  static std::unique_ptr<Kernel> annealed(Guides given, int grown, int global_moves, int single_moves, double sweep_rate);
+  static std::unique_ptr<Kernel> annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate);
 
   void step(State& state) override;
-  void adapt(State& state, double progress) override;
+  void adapt(State& state, double progress, int length) override;
   // What the warm-up saw fixes which rows are visited and how many moves are made.
   void end_warm_up(State& state) override;
   std::vector<std::string> stat_names() const override;
@@ -27,6 +27,7 @@ class TreeGuided final : public Kernel {
   void load(State& state, CarriedReader& in) override;
 
  private:
+  static constexpr int kMostClimbing = 100;
   static int tuned_moves(const State& state, double visited, double share, double least, double most);
 
   GuideGrowth growth_;
@@ -35,9 +36,10 @@ class TreeGuided final : public Kernel {
   WatchedSweeps sweeps_;
   int global_moves_, single_moves_;
   double sweep_rate_;
-  bool drawing_ = false;                   // the warm-up is over
-  bool settled_ = false;                   // it is in its last part
-  int moves_each_ = 0, singles_each_ = 0;  // moves an iteration from then on
+  bool drawing_ = false;  // the warm-up is over
+  bool settled_ = false;  // it is in its last part
+  // Moves of the next iteration. A warm-up in which none is accepted soon proposes fewer.
+  int moves_each_ = kMostClimbing, singles_each_ = 0;
 };
 
 }  // namespace hedgerow

@@ -1,4 +1,5 @@
-// Gibbs sweeps that learn in the warm-up which rows ever move, and afterwards visit those in every sweep and the others in turns.
+// Gibbs sweeps that learn in the warm-up which rows ever move, and afterwards visit those in every sweep and the others in turns. Where
+// rows are very many the sweeps of the warm-up do so too, but for the first.
 //
 // The lists depend on the warm-up alone and their turns on nothing: a fixed cycle of Gibbs updates, which is exact.
 #pragma once
@@ -9,10 +10,11 @@ namespace hedgerow {
 
 class WatchedSweeps {
  public:
-  void all(State& state, bool watched);  // a sweep over all rows, perhaps to learn from
-  void fix_lists(int rows);              // without a warm-up every row is as doubtful as any other
-  void turn(State& state);               // a sweep over the rows that are due
-  double visited() const;                // rows in a sweep, on average
+  // A sweep of the warm-up; what is seen counts once it is settled.
+  void climb(State& state, bool settled);
+  void fix_lists(int rows);  // without a warm-up every row is as doubtful as any other
+  void turn(State& state);   // a sweep over the rows that are due
+  double visited() const;    // rows in a sweep, on average
 
   Gibbs& gibbs() { return gibbs_; }
   const Gibbs& gibbs() const { return gibbs_; }
@@ -24,7 +26,9 @@ class WatchedSweeps {
   Gibbs gibbs_;
   RowWatch watch_;
   std::vector<int> doubtful_, steady_;  // rows visited in every sweep, and in one of a few
-  int next_ = 0;                        // whose turn it is
+  std::vector<int> due_;
+  int next_ = 0;          // whose turn it is
+  bool settled_ = false;  // the watch is of the settled part
 };
 
 }  // namespace hedgerow
