@@ -44,7 +44,7 @@ def test_guides_of_your_own_must_fit():
         assert hr.TreeGuided(guide=linkage(X)) == hr.TreeGuided(guides=linkage(X))
 
 
-def documents(seed: int, topics: int = 20, rows: int = 200, words: int = 300, length: int = 300):
+def documents(seed: int, topics: int = 40, rows: int = 400, words: int = 500, length: int = 300):
     """Counts of documents that mix a few topics: many partitions are nearly as good, with hundreds of nats between them."""
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.full(words, 0.05), size=topics)
