@@ -3,7 +3,8 @@
 `python -m benchmarks waiting [row ...]`. Every fit is a process of its own with one thread for what is not ours; seconds are those of
 `fit`, imports left out. R-hat is the larger of log joint and number of clusters; the index is the adjusted Rand index against what the
 rows were made from. The mixture is scikit-learn's `BayesianGaussianMixture` with full covariances and half as many components again
-as there are clusters.
+as there are clusters. The last line is the memory of `TreeGuided` on a million rows beyond the table itself: bytes a row at the peak of a
+short run, of one chain and of four.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 
 from benchmarks.sets import adjusted_rand, apart, tenk
 
+MILLION = "million"  # the line on memory
 MANY_CLUSTERS = 60  # from which the mixture takes minutes
 FLIGHT_COLUMNS = ("dep_delay", "arr_delay", "air_time", "distance", "hour", "month", "carrier", "origin")
 
@@ -115,11 +117,34 @@ def run(name: str, who: str) -> dict[str, Any]:
 
 def measure(name: str, who: str) -> dict[str, Any]:
     """The same in a process of its own."""
-    code = f"import json; from benchmarks.waiting import run; print(json.dumps(run({name!r}, {who!r})))"
-    alone = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    return alone(f"run({name!r}, {who!r})")
+
+
+def alone(call: str) -> Any:
+    """What a call of this module gives in a fresh process."""
+    code = f"import json; from benchmarks import waiting; print(json.dumps(waiting.{call}))"
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+    }
     here = Path(__file__).resolve().parents[1]
-    done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, env=alone, cwd=here)
+    done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=here)
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def bytes_a_row(chains: int, n: int = 1_000_000) -> float:
+    """Memory that a short run of the default kernel takes at its peak, the table left out, in this process."""
+    import hedgerow as hr
+
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=8.0, size=(20, 6))
+    X = centres[rng.integers(20, size=n)]
+    X += rng.normal(size=X.shape)
+    model = hr.Mixture(hr.DP(hr.Gamma(1, 1)), hr.GaussianWishart()).resolve(X[:20_000])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    hr.sample(model, X, warmup=6, draws=2, chains=chains, seed=0, progress=False)
+    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / n
 
 
 def peers(name: str) -> list[str]:
@@ -132,13 +157,13 @@ def peers(name: str) -> list[str]:
 
 
 def main(names: list[str] | None = None) -> None:
-    unknown = set(names or ()) - set(ROWS)
+    unknown = set(names or ()) - {*ROWS, MILLION}
     if unknown:
-        sys.exit(f"no row named {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+        sys.exit(f"no row named {', '.join(sorted(unknown))}; there are {', '.join([*ROWS, MILLION])}")
     heads = ["table", "CPU s (at most)", "clusters", "index", "R-hat", "log joint", "warm-up + draws", "MB"]
     heads += ["hdbscan: s, index", "mixture: s, index"]
     print("|", " | ".join(heads), f"|\n{'|---' * len(heads)}|")
-    for name in names or ROWS:
+    for name in [name for name in names or ROWS if name in ROWS]:
         row, ours = ROWS[name], measure(name, "hedgerow")
         others = {who: measure(name, who) for who in peers(name)}
         limit = "" if row.most is None else f" ({row.most:g})"
@@ -155,6 +180,9 @@ def main(names: list[str] | None = None) -> None:
             length,
         ]
         print("|", " | ".join(map(str, [*cells, f"{ours['peak']:.0f}", *told])), "|", flush=True)
+    if names is None or not names or MILLION in names:
+        found = [alone(f"bytes_a_row({chains})") for chains in (1, 4)]
+        print("1,000,000 × 6, `TreeGuided`: {:.0f} bytes a row of one chain (at most 400), {:.0f} of four".format(*found))
 
 
 if __name__ == "__main__":
