@@ -3,8 +3,8 @@
 `python -m benchmarks waiting [row ...]`. Every fit is a process of its own with one thread for what is not ours; seconds are those of
 `fit`, imports left out. R-hat is the larger of log joint and number of clusters; the index is the adjusted Rand index against what the
 rows were made from. The mixture is scikit-learn's `BayesianGaussianMixture` with full covariances and half as many components again
-as there are clusters. The last line is the memory of `TreeGuided` on a million rows beyond the table itself: bytes a row at the peak of a
-short run, of one chain and of four.
+as there are clusters. The last line is the memory of `TreeGuided` on a million rows beyond the table itself: bytes a row at the peak
+of a short run, of one chain and of four.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 // When guides are grown, and how they are carried on.
 #include "hedgerow/kernels/guide_growth.hpp"
 
-#include <climits>
-#include <cstdlib>
 #include <stdexcept>
 
 namespace hedgerow {
@@ -68,11 +66,15 @@ void GuideGrowth::end(State& state) {
   if (guides_.empty() && state.partition.rows() > 1) grow(state, source_.wanted);
 }
 
-// How many were grown, which is all that is needed to grow them again; or whole trees.
+// Below 0, as ~count: then which run's they are, which is all that is needed to grow them again, and whole trees where it is not. Earlier
+// versions wrote the count itself and always whole trees.
 void GuideGrowth::save(Carried& out) const {
   if (source_.wanted == 0) return;
   const int count = static_cast<int>(guides_.size());
-  out.whole.insert(out.whole.end(), {growths_, whole_ ? count : -count});
+  out.whole.insert(out.whole.end(), {growths_, ~count});
+  for (std::uint64_t word : {source_.seed, source_.sequence})
+    for (int half : {0, 32}) out.whole.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(word >> half)));
+  out.whole.push_back(whole_);
   for (int g = 0; whole_ && g < count; ++g) save_tree(*guides_[g], out);
 }
 
@@ -80,13 +82,20 @@ void GuideGrowth::load(State& state, CarriedReader& in, bool ended) {
   if (source_.wanted == 0) return;
   const std::size_t n = static_cast<std::size_t>(state.partition.rows());
   growths_ = in.whole();
-  const int stored = in.whole(), count = stored == INT_MIN ? 0 : std::abs(stored);
+  const int stored = in.whole(), count = stored < 0 ? ~stored : stored;
   const bool none = count == 0 && (growths_ > 0 || (ended && n > 1));
-  if (growths_ < 0 || growths_ > kOnce || stored == INT_MIN || count > source_.wanted || none)
+  if (growths_ < 0 || growths_ > kOnce || count > source_.wanted || none)
     throw std::invalid_argument("a kernel's memory has guides it cannot have grown");
-  guides_.clear();
-  if (stored < 0) return grow(state, count);
   whole_ = count > 0;
+  if (stored < 0) {
+    for (std::uint64_t* word : {&source_.seed, &source_.sequence}) {
+      const std::uint64_t low = static_cast<std::uint32_t>(in.whole());
+      *word = low | static_cast<std::uint64_t>(static_cast<std::uint32_t>(in.whole())) << 32;
+    }
+    whole_ = in.whole() != 0;
+  }
+  guides_.clear();
+  if (!whole_) return grow(state, count);
   for (int g = 0; g < count; ++g) guides_.push_back(load_tree(in, n));
 }
 

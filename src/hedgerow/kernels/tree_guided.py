@@ -8,10 +8,10 @@ seed below each of its children, and hands the remaining blocks of the tree to t
 evidence; a merge replays the split that would undo it. Births and deaths of clusters of one row go by weights that
 the warm-up has seen.
 
-Guides grown here come from one pass of incremental Bayesian hierarchical clustering each, decided by the rows, the prior and the seed
-alone; chains that follow one another have them in common. The warm-up begins at the partition of the first such pass where that is
-better than the start, and a part of it, if it has 100 iterations or more, sweeps at a falling temperature, which finds partitions that no
-exact move would reach in time.
+Guides grown here come from one pass of incremental Bayesian hierarchical clustering each, decided by the rows, the prior and the
+seed alone; chains that follow one another have them in common. The warm-up begins at the partition of the first such pass where that
+is better than the start, and a part of it, if it has 100 iterations or more, sweeps at a falling temperature, which finds partitions
+that no exact move would reach in time.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class TreeGuided(Kernel):
         Births and deaths of clusters of one row proposed an iteration, once the warm-up is over. By default enough to renew
         such clusters in every iteration. 0 for none.
     guides : int, linkage matrix, or list of them
-        How many guide trees each chain follows; every proposal follows one of them, drawn at random. So many chains grow that many between
-        them. Or your own, as SciPy linkage matrices of shape (n - 1, 4).
+        How many guide trees each chain follows; every proposal follows one of them, drawn at random. So many chains grow that many
+        between them. Or your own, as SciPy linkage matrices of shape (n - 1, 4).
     sweep_rate : float
         Probability that an iteration ends with a Gibbs sweep. After the warm-up a sweep visits the rows that are likely to move,
         as seen then, and a quarter of the others, in turn; without a warm-up it visits all.
     anneal : bool
-        Let sweeps from a tenth to half of a warm-up of 100 iterations or more run at a falling temperature, and go on from what they find
-        if its mode has more mass.
+        Let sweeps from a tenth to half of a warm-up of 100 iterations or more run at a falling temperature, and go on from what they
+        find if its mode has more mass.
     guide : optional
         The old name of guides of your own, for one more version.
 
