@@ -73,9 +73,9 @@ void Tempered::each(State& state, const Work& work) {
   }
 }
 
-void Tempered::adapt(State& state, double progress) {
-  each(state, [&](Rung& rung) { rung.kernel->adapt(rung.state, progress); });
-  kernel_->adapt(state, progress);
+void Tempered::adapt(State& state, double progress, int length) {
+  each(state, [&](Rung& rung) { rung.kernel->adapt(rung.state, progress, length); });
+  kernel_->adapt(state, progress, length);
   trading_ = progress >= kTrades;
 }
 

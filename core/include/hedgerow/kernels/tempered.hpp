@@ -30,7 +30,7 @@ class Tempered final : public Kernel {
   Tempered(std::unique_ptr<Kernel> kernel, std::vector<std::unique_ptr<Rung>> rungs);
 
   void step(State& state) override;
-  void adapt(State& state, double progress) override;
+  void adapt(State& state, double progress, int length) override;
   void end_warm_up(State& state) override;
   std::vector<std::string> stat_names() const override;
   void stats(double* out) const override;
