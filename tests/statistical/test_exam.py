@@ -39,11 +39,9 @@ LIKELIHOODS: dict[str, tuple[Likelihood, Any]] = {
     kind.__name__: case for kind in (GaussianWishart, GaussianDiagonal, Multinomial) if (case := kind.example()) is not None
 }
 PLANE, GAPS = LIKELIHOODS["GaussianWishart"][1], LIKELIHOODS["GaussianDiagonal"][1]
+EXAMINED: tuple[type[Kernel], ...] = (*KERNELS, Tempered)
 EXAMINEES: dict[str, Kernel | PythonKernel] = {
-    kind.__name__ if i == 0 else repr(kernel): kernel
-    for kind in (*KERNELS, Tempered)
-    if kind.exact
-    for i, kernel in enumerate(kind.examples())
+    kind.__name__ if i == 0 else repr(kernel): kernel for kind in EXAMINED if kind.exact for i, kernel in enumerate(kind.examples())
 }
 EXAMINEES["mix(TreeGuided, Gibbs)"] = mix(TreeGuided(), Gibbs(), weights=(0.1, 0.9))
 EXAMINEES["cycle(SplitMerge, TreeGuided)"] = cycle(SplitMerge(), TreeGuided())

@@ -90,6 +90,10 @@ class Kernel(ABC):
         Returns
         -------
         dict
+
+        >>> import hedgerow as hr
+        >>> hr.Gibbs().record({})
+        {}
         """
         return {}
 
