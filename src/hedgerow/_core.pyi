@@ -210,12 +210,12 @@ class TreeBuilder:
 class TreeStream:
     """A forest that rows keep coming to."""
 
-    def __init__(self, likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None = None, max_nodes: int = 0, revise: bool = True, remember: bool = True, repeats: int = 1, seed: int = 0) -> None: ...
+    def __init__(self, likelihood: Likelihood, prior: Prior, groups: NDArray[numpy.int32] | None = None, max_nodes: int = 0, revise: bool = True, remember: bool = True, repeats: int = 1, half_life: float = 0.0, clock: bool = False, seed: int = 0, when: NDArray[numpy.float64] | None = None) -> None: ...
 
     @staticmethod
-    def from_state(likelihood: Likelihood, prior: Prior, max_nodes: int, revise: bool, remember: bool, repeats: int, state: dict[str, Any]) -> TreeStream: ...
+    def from_state(likelihood: Likelihood, prior: Prior, max_nodes: int, revise: bool, remember: bool, repeats: int, half_life: float, clock: bool, state: dict[str, Any]) -> TreeStream: ...
 
-    def add(self, batch: Likelihood, groups: NDArray[numpy.int32] | None = None) -> None:
+    def add(self, batch: Likelihood, groups: NDArray[numpy.int32] | None = None, when: NDArray[numpy.float64] | None = None) -> None:
         """Puts the rows of a bound likelihood into the forest."""
 
     def extend_groups(self, prior: Prior) -> None: ...
@@ -233,6 +233,11 @@ class TreeStream:
     def events(self, first: int = 0) -> tuple[Any, ...]:
         """
         (at, kind, cluster, other, size) arrays; kinds: 0 born, 1 split, 2 joined, 3 died.
+        """
+
+    def moved_last(self) -> list[Any]:
+        """
+        Of the last batch: the number of an event and the points that moved in it.
         """
 
     def arrays(self) -> dict[str, Any]: ...

@@ -66,9 +66,9 @@ def load_stream(
         if state:
             measure = _named(arrays, "measure.") or {name: state.pop(name) for name in ("log_u", "alpha")}
             state["measure"] = packed(measure | dict(zip(("sigma", "tau", "theta"), state.pop("hyper", ()), strict=False)))
-        options = content["options"]
-        # Files of before had three, then four.
-        max_nodes, revise, remember, repeats, half_life, clock = (*options, *(0, True, True, 1, 0.0, False)[len(options) :])
+        options: list[Any] = list(content["options"])
+        options += [0, True, True, 1, 0.0, False][len(options) :]  # files of before had three, then four
+        max_nodes, revise, remember, repeats, half_life, clock = options
         good = type(half_life) is float and 0 <= half_life <= 1e15 and type(clock) is bool and not (max_nodes and half_life)
         good = good and type(max_nodes) is int and (max_nodes == 0 or 1000 <= max_nodes < 1 << 31) and type(content["seed"]) is int
         good = good and type(repeats) is int and 1 <= repeats <= 1000
