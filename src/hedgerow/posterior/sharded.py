@@ -66,6 +66,20 @@ class DistributedPosterior(ShardedRows):
     >>> best = post.point_estimate()
     >>> best.labels.shape, post.uncertainty().doubt.shape, post.predict(X[:2]).shape, post.log_density(X[:2]).shape
     ((130,), (130,), (2,), (2,))
+    >>> len(post.cluster_table()["size"]) == len(post.profiles().clusters["name"]) == best.n_clusters
+    True
+    >>> sample, rows = post.sampled_rows(60)
+    >>> sample.n == len(rows)
+    True
+    >>> axes = [post.plot_trace(), post.plot_n_clusters(), post.plot_similarity(), post.plot_tree(), post.plot_scatter()]
+    >>> axes += [post.plot_pairs(), post.plot_density(0)]
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> post.save(folder / "post.hedge")
+    >>> DistributedPosterior.load(folder / "post.hedge").labels().shape
+    (130,)
+    >>> post.report(folder / "report.html").name, type(post.to_arviz()).__name__
+    ('report.html', 'InferenceData')
     """
 
     def sampled_rows(self, rows: int = _SAMPLE, *, partition: npt.ArrayLike | None = None, seed: int = 0) -> tuple[Posterior, Any]:
