@@ -224,9 +224,10 @@ double Measure::log_weight(int m, const double* lq) const {
   constexpr int kFew = 64;
   if (R_ > kFew) return log_weight(m, lq, lq, 0.0);
   alignas(64) double terms[kFew];
-  for (int r = 0; r < R_; ++r) terms[r] = log_front_r_[r] - m * log_base_[r] + lq[r];
-  // A cluster of any size came from one of two or three basis measures; the others are lost in rounding.
-  const double top = *std::max_element(terms, terms + R_), least = top - 38.0;
+  double top = -std::numeric_limits<double>::infinity();
+  for (int r = 0; r < R_; ++r) top = std::max(top, terms[r] = log_front_r_[r] - m * log_base_[r] + lq[r]);
+  const double least =
+      top - 38.0;  // a cluster of any size came from one of two or three basis measures; the others are lost in rounding
   int counted = 0;
   for (int r = 0; r < R_; ++r) counted += terms[r] > least;
   const double front = gamma_table(m) + top;

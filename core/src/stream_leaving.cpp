@@ -17,8 +17,7 @@ int Stream::slice_end(int begin, const std::vector<double>& when) const {
   const int n = static_cast<int>(batch_rows_.size()), most = std::min(n, begin + kSlice);
   if (!(options_.half_life > 0.0)) return most;
   const double step = options_.half_life / kSteps;
-  if (!options_.clock)
-    return std::min<std::int64_t>(most, begin + std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(step, 1e9))));
+  if (!options_.clock) return begin + std::min(most - begin, std::max(1, static_cast<int>(std::min(step, 1e9))));
   int end = begin + 1;
   const double until = std::max(seen_ == 0 ? when[begin] : now_, when[begin]) + step;
   while (end < most && when[end] <= until) ++end;
