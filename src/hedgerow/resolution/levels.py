@@ -70,7 +70,7 @@ class Levels:
         return [level.power for level in self.items]
 
     def finest(self, strength: float = 0.8) -> Level:
-        """The finest level whose clusters two halves of the rows agree on; a single blob is one cluster, also where its tails are heavy.
+        """The finest level whose clusters two halves of the rows agree on; a single blob is one, also where its tails are heavy.
 
         Parameters
         ----------

@@ -10,8 +10,8 @@ That partition can have more clusters than any draw, with doubtful rows alone, o
 surprises, so by default the search is held to the numbers of clusters that 95% of the draws have. Where its answer has more, it is
 searched again among partitions with no more, from the best draws there and from its own answer with the clusters joined that cost
 least. Where it has fewer, a search among partitions with as many would set single rows apart, because each draw sets some apart though
-not the same ones; that would be made up. So only clusters of a size count from below, which is two rows and 1% of them: where the answer has
-fewer of these too, the best of the draws that have as many takes its place. What was done is said by `PointEstimate.words`.
+not the same ones; that would be made up. So only clusters of a size count from below, which is two rows and 1% of them: where the
+answer has fewer of these too, the best of the draws that have as many takes its place. `PointEstimate.words` says what was done.
 
 Points that no draw takes apart are searched as one, since an optimal partition keeps them together. For vi and binder: take
 two such points out of a partition that has them in clusters of a and b other points, and let a_d, b_d be how many of those
