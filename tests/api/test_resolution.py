@@ -194,6 +194,14 @@ def test_strength_of_labels_is_the_adjusted_rand_index() -> None:
     assert agreement(one, hard(apart // 3))[0] == pytest.approx(2 * 3 * 2 / (6 * 5))  # the pairs that stay together
 
 
+def test_small_clusters_beside_a_large_one_are_asked_too() -> None:
+    own = np.repeat([0, 1, 2], [900, 50, 50]).astype(np.int32)
+    half = np.concatenate([own[:900], 1 + np.arange(100) % 2])  # either tail has half of either
+    assert hr.summaries.ari(own, half) > 0.95
+    kept = 2 * 25 * 24 / (50 * 49)
+    assert agreement(own, hard(half)) == (pytest.approx((1 + 2 * kept) / 3), pytest.approx(kept))
+
+
 def test_strength_counts_pairs_by_probability() -> None:
     rng = np.random.default_rng(1)
     own, shares = canonical(rng.integers(0, 3, 12)), rng.dirichlet(np.ones(4), 12)
@@ -202,8 +210,9 @@ def test_strength_counts_pairs_by_probability() -> None:
     same = own[:, None] == own[None]
     a, b, j, m = (above & same).sum(), together[above].sum(), together[above & same].sum(), above.sum()
     strength, weakest = agreement(own, shares)
-    assert strength == pytest.approx((j - a * b / m) / ((a + b) / 2 - a * b / m))
+    beyond = (j - a * b / m) / ((a + b) / 2 - a * b / m)
     kept = [together[above & same & (own == k)[:, None]].mean() for k in range(3)]
+    assert strength == pytest.approx(min(beyond, np.mean(kept)))
     assert weakest == pytest.approx(min(kept))
 
 

@@ -13,11 +13,12 @@ Rand index counts them (Hubert & Arabie 1985): with A pairs together in the leve
 
     strength = (J - A B / M) / ((A + B) / 2 - A B / M),    B = sum_{i<j} sum_c P[i, c] P[j, c],
 
-1 for halves that agree and 0 for chance. A level with one cluster divides nothing that could be due to chance: its strength is
-B / M, the share of pairs that the half keeps together.
+1 for halves that agree and 0 for chance. Pairs weigh a cluster by the square of its size, and hardly see those of a few per cent
+beside one with nearly all rows. So the clusters are asked one by one as well, each as much as the other: the share of its pairs that
+a cluster keeps together in the half, averaged over clusters with at least 2% of the rows, is the strength where that is less. A level
+with one cluster divides nothing that could be due to chance: its strength is B / M, the share of pairs that the half keeps together.
 
-Of a cluster of m rows, the share of their pairs that the half keeps together tells whether it stays; the weakest is the one that keeps
-least, of those with at least 2% of the rows.
+Tibshirani & Walther take the least share over clusters; that is told as the weakest.
 
 Either half begins at the clusters of the whole and is then sampled on its own rows alone, so the strength says whether clusters stay,
 not whether a search from nothing would find them. Tibshirani & Walther compare halves at the same number of clusters; here a half is to
@@ -37,7 +38,7 @@ __all__ = ["Rows", "agreement", "fineness", "half_power", "split_rows"]
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
-TINY = 0.02  # of the rows: smaller clusters are not asked for the weakest
+TINY = 0.02  # of the rows: smaller clusters are not asked one by one
 ROUNDING = 1e-12  # of all pairs: both have every row by itself
 
 
@@ -61,7 +62,8 @@ def agreement(own: npt.NDArray[np.int32], shares: FloatArray) -> tuple[float, fl
         return theirs / total, weakest
     chance = mine * theirs / total
     room = (mine + theirs) / 2 - chance
-    return (float(same.sum()) - chance) / room if room > ROUNDING * total else 1.0, weakest
+    beyond = (float(same.sum()) - chance) / room if room > ROUNDING * total else 1.0
+    return min(beyond, float(kept[asked].mean())) if asked.any() else beyond, weakest
 
 
 def fineness(labels: npt.NDArray[np.int32]) -> float:
