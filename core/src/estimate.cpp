@@ -43,6 +43,7 @@ PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_p
   for (int d = 0; d < n_draws; ++d) {
     const std::int32_t* draw = draws + static_cast<std::size_t>(d) * n_points;
     const int clusters = clusters_of(draw, n_points);
+    widest_draw_ = std::max(widest_draw_, clusters);
     std::vector<std::int64_t> size(clusters, 0);
     std::vector<int> met(clusters, 0), number(clusters, 0);
     for (int i = 0; i < n_points; ++i) {
@@ -269,8 +270,13 @@ void PartitionSearch::random_order(std::vector<int>& points, Rng& rng) const {
   for (std::size_t at = 0; at < points.size(); ++at) points[at] = clocks[at].second;
 }
 
+// The first points of a random order know little company: where boundaries are doubtful nearly all of them would stand alone, and
+// what follows would take a step for each pair of them. So no more clusters are opened than the draw with most has (as SALSO does).
 void PartitionSearch::place_all(const std::vector<int>& order) {
+  const int before = most_;
+  most_ = std::min(most_, std::max(widest_draw_, occupied_ + 1));
   for (int i : order) place(i, best(i).column);
+  most_ = before;
 }
 
 void PartitionSearch::allocate(Rng& rng) {

@@ -15,7 +15,8 @@ from hedgerow.errors import ParameterError
 from hedgerow.plots import flow_geometry
 from hedgerow.resolution.ladder import Ladder, next_power
 from hedgerow.resolution.reporting import FEW, opened_at
-from hedgerow.resolution.strength import agreement, half_power, split_rows
+from hedgerow.resolution.strength import agreement, fineness, half_power, split_rows
+from hedgerow.summaries import canonical
 
 QUICK = {"draws": 15, "warmup": 15, "splits": 1, "seed": 0, "progress": False}
 
@@ -57,14 +58,18 @@ def test_clusters_that_are_there_are_strong(found: hr.Levels) -> None:
     assert found.finest(0.8).n_clusters >= 4
 
 
-def test_noise_cut_into_pieces_is_weak() -> None:
-    """At power 1 a heavy-tailed blob falls into pieces; the halves agree on one cluster only."""
-    X = np.random.default_rng(1).standard_t(1.5, size=(300, 2))
-    levels = hr.levels(model(), X, [1.0, 0.05], **QUICK)  # type: ignore[arg-type]
+@pytest.mark.parametrize("tails", ["t", "exponential"])
+def test_a_single_blob_is_one_cluster_whatever_its_tails(tails: str) -> None:
+    """At power 1 it falls into pieces, which halves find again; they are no clusters, since rows do not know their piece."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_t(3, size=(600, 2)) if tails == "t" else rng.exponential(size=(600, 2))
+    mixture = hr.Mixture(hr.DP(), hr.GaussianWishart())
+    levels = hr.levels(mixture, X, [1.0, 0.05], **QUICK)  # type: ignore[arg-type]
     assert levels[0].n_clusters == 1
     assert levels[0].strength > 0.95
     assert levels[1].n_clusters > 2
-    assert levels[1].strength < 0.95
+    assert levels[1].strength < 0.8
+    assert levels.finest(0.8) is levels[0]
 
 
 def test_about_adds_levels_and_says_so() -> None:
@@ -171,20 +176,60 @@ def test_the_ladder_goes_down_by_halves_and_then_between() -> None:
     assert next_power([1.0], [1], 8) is None
 
 
-def test_strength_by_hand() -> None:
-    own = np.array([0, 0, 0, 0, 1, 1, 2], dtype=np.int32)
-    other = np.array([0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
-    # rows of cluster 0 keep 6 of 12 ordered pairs, both of cluster 1 keep each other, the last is alone
-    there = (4 * 0.5 + 2 * 1.0 + 0.0) / 7
-    back = (3 * 1.0 + 4 * 2 / 12) / 7  # of the four rows of cluster 1 only two keep each other
-    assert agreement(own, other)[0] == pytest.approx(min(there, back))
-    assert agreement(other, own)[0] == pytest.approx(min(there, back))
-    assert agreement(own, other)[1] == pytest.approx(0.5)
-    one, apart = np.zeros(3, np.int32), np.arange(3, dtype=np.int32)
-    assert agreement(one, one) == (1.0, 1.0)
-    assert agreement(apart, apart) == (0.0, 0.0)
-    two = np.repeat([0, 1], 50).astype(np.int32)
-    assert agreement(two, np.zeros(100, np.int32))[0] == pytest.approx(49 / 99)  # joined: not confirmed
+def hard(labels: np.ndarray) -> np.ndarray:
+    return np.eye(labels.max() + 1)[labels]
+
+
+def test_strength_of_labels_is_the_adjusted_rand_index() -> None:
+    rng = np.random.default_rng(0)
+    own, other = (canonical(rng.integers(0, 4, 60)) for _ in range(2))
+    other[:30] = own[:30]
+    for a, b in ((own, other), (other, own), (own, own)):
+        assert agreement(a, hard(b))[0] == pytest.approx(hr.summaries.ari(a, b))
+    apart = np.arange(6, dtype=np.int32)
+    assert agreement(apart, hard(apart))[0] == 1.0
+    assert agreement(apart // 3, np.ones((6, 1)))[0] == 0.0  # all in one: says nothing of two
+    one = np.zeros(6, np.int32)
+    assert agreement(one, np.ones((6, 1))) == (1.0, 1.0)
+    assert agreement(one, hard(apart // 3))[0] == pytest.approx(2 * 3 * 2 / (6 * 5))  # the pairs that stay together
+
+
+def test_small_clusters_beside_a_large_one_are_asked_too() -> None:
+    own = np.repeat([0, 1, 2], [900, 50, 50]).astype(np.int32)
+    half = np.concatenate([own[:900], 1 + np.arange(100) % 2])  # either tail has half of either
+    assert hr.summaries.ari(own, half) > 0.95
+    kept = 2 * 25 * 24 / (50 * 49)
+    strength, weakest = agreement(own, hard(half))
+    assert strength == pytest.approx((1 + 2 * kept) / 3)
+    assert weakest == pytest.approx(kept)
+
+
+def test_strength_counts_pairs_by_probability() -> None:
+    rng = np.random.default_rng(1)
+    own, shares = canonical(rng.integers(0, 3, 12)), rng.dirichlet(np.ones(4), 12)
+    together = shares @ shares.T
+    above = np.triu(np.ones((12, 12), bool), 1)
+    same = own[:, None] == own[None]
+    a, b, j, m = (above & same).sum(), together[above].sum(), together[above & same].sum(), above.sum()
+    strength, weakest = agreement(own, shares)
+    beyond = (j - a * b / m) / ((a + b) / 2 - a * b / m)
+    kept = [together[above & same & (own == k)[:, None]].mean() for k in range(3)]
+    assert strength == pytest.approx(min(beyond, np.mean(kept)))
+    assert weakest == pytest.approx(min(kept))
+
+
+def test_pieces_of_one_blob_are_weak_though_every_half_finds_them() -> None:
+    """A normal cut in two at its middle: halves agree on the cut, and rows do not know their side."""
+    x = np.random.default_rng(0).normal(size=4000)
+    side = 1 / (1 + np.exp(-2.2 * x))  # two normal pieces with their means at +-0.8 and their own spread
+    cut = (x > 0).astype(np.int32)
+    assert agreement(cut, hard((side > 0.5).astype(int)))[0] > 0.99
+    assert agreement(cut, np.column_stack([1 - side, side]))[0] < 0.6
+
+
+def test_fineness_hardly_counts_splinters() -> None:
+    assert fineness(np.repeat([0, 1, 2], 10).astype(np.int32)) == pytest.approx(3.0)
+    assert fineness(np.array([0] * 999 + [1], np.int32)) == pytest.approx(1.0, abs=0.01)
 
 
 def test_halves_are_worth_what_the_whole_is() -> None:
@@ -304,7 +349,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_the_page_opens_where_halves_agree_and_says_so(found: hr.Levels, tmp_path: Path) -> None:
     best = found.finest(0.8)
     page = found.report(tmp_path / "page.html", title="Four blobs").read_text(encoding="utf-8")
-    assert f"{best.n_clusters} clusters in 120 points; they stay, to" in page
+    assert f"{best.n_clusters} clusters in 120 points; halves of the points agree on them to" in page
     assert page.count('<div class="view"') == page.count('<button type="button" data-level-button=') == len(found)
     shown = [at for at in range(len(found)) if f'data-view="{at}">' in page]
     assert [found[at] for at in shown] == [best]

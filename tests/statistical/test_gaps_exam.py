@@ -15,7 +15,8 @@ from numpy.random import Generator
 import hedgerow as hr
 from hedgerow.data.views import canonical
 from hedgerow.reference import gaussian as twin
-from hedgerow.testing import KernelDraws, check_kernel, exact_posterior
+from hedgerow.testing import KernelDraws, check_kernel, exact_posterior, geweke
+from hedgerow.testing.driving import drive
 
 NAN = float("nan")
 X = np.array([[-1.2, 0.3], [-0.9, NAN], [NAN, 0.2], [0.2, -0.6], [1.0, 0.5]])
@@ -143,6 +144,31 @@ def test_filling_in_is_exact_and_errors_in_the_conditional_are_caught(planted: F
     narrow = hr.Mixture(hr.DP(1.0), hr.GaussianWishart(mean=[0, 0], r=0.3, nu=4, psi=[[0.5, 0.45], [0.45, 0.5]]))
     budget: dict[str, Any] = {"replicates": 12, "iterations": 150, "warmup": 10}
     assert check_kernel(planted, narrow, rows, **budget).passed == (planted.scale == 1 and not planted.blind)
+
+
+HIDDEN = np.array([[0, 0], [0, 1], [1, 0], [0, 1], [0, 0], [1, 0]], dtype=bool)
+NARROW = hr.Mixture(hr.DP(1.0), hr.GaussianWishart(mean=[0, 0], r=0.05, nu=6, psi=[[0.5, 0.45], [0.45, 0.5]]))
+
+
+BUDGET: dict[str, Any] = {"gaps": HIDDEN, "replicates": 40, "steps": 10, "prior_draws": 1000}
+
+
+class FilledOnce:
+    """Gibbs sweeps over rows whose gaps were filled with the means of their columns."""
+
+    def run(self, model: Any, X: Any, labels: Any, u: float, iterations: int, rng: Generator, **options: Any) -> KernelDraws:
+        filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+        seed, values = int(rng.integers(2**31)), options["values"]
+        return drive(hr.Gibbs(), model, filled, labels, u, values, iterations, seed, 0, update_u=options["update_u"])
+
+
+@pytest.mark.parametrize("kernel", [hr.Gibbs(), hr.TreeGuided()], ids=lambda kernel: type(kernel).__name__)
+def test_the_joint_law_with_gaps_stays(kernel: Any) -> None:
+    geweke(kernel, NARROW, 6, **BUDGET).raise_if_failed()
+
+
+def test_the_joint_law_sees_gaps_that_were_filled_once() -> None:
+    assert not geweke(FilledOnce(), NARROW, 6, **BUDGET).passed
 
 
 def test_evidence_by_particles_is_that_of_enumeration() -> None:

@@ -47,15 +47,25 @@ def test_the_number_of_clusters_is_one_that_the_draws_have() -> None:
     assert "limit" not in free.words
 
 
-def test_too_few_clusters_are_made_as_many_as_the_draws_have() -> None:
-    """Every draw sets another row apart: the free estimate has none of them."""
+def test_no_row_is_set_apart_because_draws_set_others_apart() -> None:
+    """Every draw has a cluster more than the estimate, each time another row."""
     stack = np.repeat(np.repeat([0, 1], 15)[None], 30, axis=0)
     stack[np.arange(30), np.arange(30)] = 2
-    assert point_estimate(stack, within=None).n_clusters == 2
     found = point_estimate(stack)
-    assert found.n_clusters == 3
-    assert found.limits == (3, 3)
-    assert np.bincount(found.labels).tolist() == [15, 14, 1]
+    assert np.bincount(found.labels).tolist() == [15, 15]
+    assert found.limits is None
+
+
+def test_clusters_without_a_firm_boundary_are_those_of_a_draw() -> None:
+    """Two clusters in every draw, parted anywhere: one cluster is nearest to all of them, and no draw has it."""
+    stack = (np.arange(200) >= np.arange(20, 181)[:, None]).astype(int)
+    assert point_estimate(stack, within=None).n_clusters == 1
+    found = point_estimate(stack)
+    assert np.bincount(found.labels).min() > 60
+    assert (found.labels == canonical(stack)).all(axis=1).any() or (found.labels == 1 - canonical(stack)).all(axis=1).any()
+    assert (found.limits, found.unlimited, found.large) == ((2, 2), 1, (2, 2))
+    assert "among draws with at least 2 clusters of 2 rows or more, as 95% of the draws have (without that limit 1)" in found.words
+    assert point_estimate(stack, weight=1.2).n_clusters == 1
 
 
 @pytest.mark.parametrize("loss", LOSSES)

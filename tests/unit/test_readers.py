@@ -330,6 +330,20 @@ def test_text_as_a_person_sees_it(content, names, first) -> None:
     assert [texts[codes[0]] for codes, texts in zip(found.codes, found.texts, strict=True)] == first
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (b"2019,2020\n1.5,2.0\n,-3.5\n", ["2019", "2020"]),
+        (b"2019,2020\n1.5,2\n0.5,3.5\n", None),  # whole numbers below too
+        (b"2019,2019\n1.5,2.0\n", None),
+        (b"1.0,2.0\n1.5,2.5\n", None),
+        (b"5\n1.5\n", None),
+    ],
+)
+def test_years_over_measurements_are_names(text: bytes, names: list[str] | None) -> None:
+    assert read_delimited(text).names == names
+
+
 def test_headers_that_are_numbers_can_be_said() -> None:
     found = read_delimited(b"2019,2020\n1,2\n", header=True)
     assert found.names == ["2019", "2020"]

@@ -379,8 +379,8 @@ def test_the_headline_of_levels_is_one_to_repeat() -> None:
     labels = [np.zeros(8, dtype=int), np.arange(8) % 2, np.arange(8)]
     strong = [LevelPart(0.1 * (at + 1), labels[at], strength=s, rhat=1.5) for at, s in enumerate((1.0, 0.9, 0.3))]
     lead, said = levels_headline(strong, 1)
-    assert lead == "2 clusters in 8 points; they stay, to 90%, when half of the points is taken away."
-    assert said[0].text == "Looked at more closely there are up to 8 clusters, on which halves of the points agree to 30%."
+    assert lead == "2 clusters in 8 points; halves of the points agree on them to 90%."
+    assert said[0].text == "Looked at more closely there are up to 8 clusters, on which halves agree to 30%."
     assert said[-1].text.startswith("The chains of the level with 2 clusters do not agree yet (R-hat 1.50)")
     assert levels_headline(strong[:1], 0)[0].startswith("One group of 8 points")
     assert "the best reaches 30% with 8 clusters" in levels_headline(strong[2:], 0)[1][0].text

@@ -87,6 +87,12 @@ class TestVerdicts:
         assert "67% of the points sit firmly in their cluster, 33% could well be elsewhere." in texts
         assert texts[-1] == "Mind."
 
+    def test_fewer_clusters_than_the_draws_have_are_explained(self) -> None:
+        draws = DrawsPart(np.array([[15, 14, 15, 15]]), {}, large=np.array([[13, 13, 14, 13]]), size=10)
+        told = "The most probable number of clusters is 15 (75% of 4 draws); 95% of the draws have 14 to 15"
+        for k, more in ((13, ", of which 13 to 14 with at least 10 points."), (14, ".")):
+            assert headline(ReportPayload("T", PointsPart(np.arange(k)), draws=draws))[1][0].text == told + more
+
 
 @pytest.mark.parametrize(
     ("mean", "sd", "text"),

@@ -106,7 +106,7 @@ class PartitionSearch {
   std::int64_t n_rows_ = 0;
   bool adjusted_;
   double joining_;
-  int least_ = 1, most_ = INT32_MAX, occupied_ = 0;
+  int least_ = 1, most_ = INT32_MAX, occupied_ = 0, widest_draw_ = 1;
   std::vector<std::int64_t> copies_;
   std::vector<double> weights_, f_;
   std::shared_ptr<const std::vector<std::int32_t>> cells_;  // row of the table of every point in every draw, point by point; 0 for

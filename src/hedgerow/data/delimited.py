@@ -154,10 +154,14 @@ def _with_first(
 
 
 def _is_header(first: list[str], texts: list[list[str]]) -> bool:
-    """Whether a first line names the columns under it: text over numbers does; numbers, or entries that come again, do not."""
+    """Whether a first line names the columns under it: text over numbers does; numbers, or entries that come again, do not.
+
+    But for different whole numbers, such as years, over columns without a whole number.
+    """
     numbers = [is_number(entry) for entry in first]
     if all(numbers):
-        return False
+        different = len(first) > 1 and len(set(first)) == len(first) and all(entry.isdecimal() for entry in first)
+        return different and all(below and not any(text.strip("+-").isdecimal() for text in below) for below in texts)
     again = False
     for entry, number, below in zip(first, numbers, texts, strict=True):
         present = [text for text in below if text.lower() not in MISSING]

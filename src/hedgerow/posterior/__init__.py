@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 
 from hedgerow.posterior.posterior import Posterior
-from hedgerow.posterior.prediction import predictive
+from hedgerow.posterior.prediction import placement, predictive
 from hedgerow.posterior.sharded import DistributedPosterior
 from hedgerow.posterior.summarised import MapDraw
 
-__all__ = ["DistributedPosterior", "MapDraw", "Posterior", "predictive"]
+__all__ = ["DistributedPosterior", "MapDraw", "Posterior", "placement", "predictive"]
 
 
 def __getattr__(name: str) -> object:

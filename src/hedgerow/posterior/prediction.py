@@ -41,6 +41,7 @@ __all__ = [
     "membership",
     "model_of",
     "new_rows",
+    "placement",
     "predictive",
     "shares",
     "some_of",
@@ -167,6 +168,25 @@ def shares(found: Iterable[tuple[FloatArray, FloatArray]], sizes: npt.NDArray[np
     parts = np.divide(affinity, company, out=np.full_like(affinity, 1.0 / k), where=company > 0) if affinity.size else np.zeros((0, k))
     out[:, :-1] = (1.0 - out[:, -1:]) * parts
     return out
+
+
+def placement(draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None) -> FloatArray:
+    """Probability that each new row comes from each cluster of one partition, by their sizes and densities: (n_new, K).
+
+    The partition is taken as it is, with the prior's u and hyper-parameters of the last draw; how much the draws differ from it is
+    `membership`'s business.
+    """
+    model = model_of(draws)
+    *_, (seed, _, state) = _states(draws, None)
+    own = np.ascontiguousarray(partition, dtype=np.int32)
+
+    def place(rows: Any, when: Any) -> FloatArray:
+        groups, new_groups, grouping = _groups(model, draws, when, rows.shape[0])
+        bound = model.likelihood.bind(_stack(draws.X, rows))
+        weights = _core.predictive(bound, draws.n, own, model.prior.to_core(grouping), state, groups, new_groups, seed)[:, :-1]
+        return np.asarray(np.exp(weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)))
+
+    return _by_blocks(draws, X_new, times, place)
 
 
 def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:

@@ -39,6 +39,7 @@ from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
+from hedgerow.summaries.partitions import count_clusters_of, least_size
 from hedgerow.summaries.profiles import Profiles, profiles
 from hedgerow.summaries.verdicts import Sentence
 from hedgerow.trees import ibhc
@@ -84,7 +85,7 @@ def payload_of(
         title,
         place_points(labels, doubt(draws, labels), X, columns, rows),
         tree=tree,
-        draws=draws_part(draws),
+        draws=draws_part(draws, draws.labels),
         columns=None if counted else ColumnsPart(X, columns),
         counts=CountsPart(X.indptr, X.indices, X.data, columns) if counted else None,
         similarity=_similarity(draws, whole, np.asarray(order)),
@@ -121,7 +122,7 @@ def profiles_part(found: Profiles, names: Sequence[str], counted: bool) -> Profi
 def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
     """The headline of the report without the page: the finding in one line, and the sentences under it."""
     points = PointsPart(found.labels, doubt(draws, found.labels))
-    return headline(ReportPayload("", points, draws=draws_part(draws), notes=notes(draws)))
+    return headline(ReportPayload("", points, draws=draws_part(draws, draws.labels), notes=notes(draws)))
 
 
 def run_record(draws: Traced, shape: tuple[int, int]) -> dict[str, object]:
@@ -171,14 +172,18 @@ def doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
     return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 
-def draws_part(draws: Traced) -> DrawsPart:
-    """What the chains did."""
+def draws_part(draws: Traced, labels: npt.ArrayLike | None = None) -> DrawsPart:
+    """What the chains did, with sizes of clusters where labels are at hand."""
     watched = {in_words(name): trace for name, trace in quantities(draws).items()}
+    size, large = least_size(draws.n), None
+    if labels is not None:
+        every = np.asarray(labels, dtype=np.int32).reshape(-1, draws.n)
+        large = count_clusters_of(every, size, np.ones(draws.n, np.int64)).reshape(draws.n_clusters.shape)
     if draws.draws < 4:
-        return DrawsPart(draws.n_clusters, watched)
+        return DrawsPart(draws.n_clusters, watched, large=large, size=size)
     measured = {name: rhat(trace) for name, trace in watched.items()}
     effective = {name: ess_bulk(trace) for name, trace in watched.items()}
-    return DrawsPart(draws.n_clusters, watched, measured, effective, asked_rhat(draws.run))
+    return DrawsPart(draws.n_clusters, watched, measured, effective, asked_rhat(draws.run), large, size)
 
 
 def posterior_tree(draws: Draws) -> TreePart | None:

@@ -103,7 +103,8 @@ class Summarised(Draws):
     ) -> estimate.PointEstimate:
         """The partition of least expected loss ("vi", "binder" or "omari"); kept, so that asking again is free.
 
-        Its number of clusters is one that 95% of the draws have (`within`), and they are numbered by size, the largest 0. See
+        There are no more clusters than 95% of the draws have, and no fewer of a size (`within`). They are numbered by size, the largest
+        0. See
         `hedgerow.summaries.point_estimate` for the arguments; `.words` says what was done.
 
         Parameters

@@ -23,7 +23,7 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
     if payload.levels is not None:
         lead, said = levels_headline(payload.levels.items, payload.levels.shown)
     if payload.draws is not None:
-        said.append(_how_many(payload.draws))
+        said.append(_how_many(payload.draws, k))
     if payload.points.uncertainty is not None:
         said.append(_how_firm(np.asarray(payload.points.uncertainty, dtype=np.float64)))
     if payload.tree is not None and payload.levels is None:
@@ -38,17 +38,32 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
     return lead, said
 
 
-def _how_many(draws: DrawsPart) -> Sentence:
-    """The posterior of the number of clusters in a sentence."""
+def _how_many(draws: DrawsPart, shown: int) -> Sentence:
+    """The posterior of the number of clusters in a sentence; where the clusters shown are fewer, what the others are."""
     k = np.asarray(draws.n_clusters).astype(np.int64).ravel()
     values, counts = np.unique(k, return_counts=True)
     mode = int(values[np.argmax(counts)])
     share = float(counts.max()) / len(k)
     if len(values) == 1:
-        return Sentence(f"All {len(k):,} draws have {counted(mode, 'cluster')}.")
-    low, high = (int(v) for v in np.quantile(k, [0.025, 0.975], method="inverted_cdf"))
+        return Sentence(f"All {len(k):,} draws have {counted(mode, 'cluster')}{_of_a_size(draws, shown < mode)}.")
+    low, high = _middle(k)
     span = f"; 95% of the draws have {low} to {high}" if low != high else f"; 95% of the draws have {low} too"
-    return Sentence(f"The most probable number of clusters is {mode} ({_percent(share)} of {len(k):,} draws){span}.")
+    told = f"The most probable number of clusters is {mode} ({_percent(share)} of {len(k):,} draws){span}"
+    return Sentence(f"{told}{_of_a_size(draws, shown < low)}.")
+
+
+def _of_a_size(draws: DrawsPart, wanted: bool) -> str:
+    """How many of the clusters of the draws are of a size, where that is to be told."""
+    if draws.large is None or not wanted:
+        return ""
+    low, high = _middle(np.asarray(draws.large))
+    return f", of which {low if low == high else f'{low} to {high}'} with at least {counted(draws.size, 'point')}"
+
+
+def _middle(counts: np.ndarray) -> tuple[int, int]:
+    """Where 95% of the draws lie."""
+    low, high = np.quantile(counts, [0.025, 0.975], method="inverted_cdf")
+    return int(low), int(high)
 
 
 def _how_firm(uncertainty: np.ndarray) -> Sentence:

@@ -20,8 +20,8 @@ DOUBTFUL_RHAT = 1.1
 AGREED = 0.8  # strength from which a level counts as one that stays
 HINT = (
     "Each column is a level: bars are its clusters, as tall as they have points, and bands show which cluster parts into which. "
-    "Strength: the share of its cluster that a point keeps when clusters found in the other half of the points decide, 100% where "
-    "halves agree entirely. Power: how much a point counts; 1 is the posterior itself, and a level below it a coarser view. "
+    "Strength: how far clusters found in one half of the points foretell those of the other, 100% where halves agree entirely, 0% for "
+    "chance. Power: how much a point counts; 1 is the posterior itself, and a level below it a coarser view. "
     "Large: clusters with at least 1% of the points."
 )
 
@@ -76,18 +76,18 @@ def levels_headline(items: Sequence[Any], at: int) -> tuple[str, list[Sentence]]
             return lead, [Sentence("How far halves of the points agree was not measured (splits = 0).", "warn")]
         best = max(measured, key=lambda level: level.strength)
         reached = f"the best reaches {_share(best.strength)} with {counted(clusters_of(best), 'cluster')}"
-        return lead, [Sentence(f"No level stays when half of the points is taken away: {reached}.", "warn")]
+        return lead, [Sentence(f"Halves of the points agree on no level: {reached}.", "warn")]
     best = held[-1]
     k = clusters_of(best)
-    stay = f"they stay, to {_share(best.strength)}, when half of the points is taken away"
+    stay = f"halves of the points agree on them to {_share(best.strength)}"
     lead = f"{counted(k, 'cluster')} in {counted(n, 'point')}; {stay}."
     if k == 1:
-        lead = f"One group of {counted(n, 'point')}: no finer division stays when half of the points is taken away."
+        lead = f"One group of {counted(n, 'point')}: halves of the points agree on no finer division."
     said = [Sentence("This is the finest level that was looked at.")]
     finer = [level for level in measured if level.power > best.power]
     if finer:
         most = f"Looked at more closely there are up to {counted(clusters_of(finer[-1]), 'cluster')}"
-        said = [Sentence(f"{most}, on which halves of the points agree to {_share(finer[-1].strength)}.")]
+        said = [Sentence(f"{most}, on which halves agree to {_share(finer[-1].strength)}.")]
     small = int((_sizes(best) < SMALL * n).sum())
     if small:
         said.append(Sentence(f"{counted(small, 'cluster')} of the {k:,} {'has' if small == 1 else 'have'} less than 1% of the points."))

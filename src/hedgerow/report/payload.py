@@ -77,6 +77,7 @@ class DrawsPart:
     """Draws (chain, draw): the number of clusters, and named quantities to trace with their R-hat and ESS.
 
     A quantity whose R-hat is not in `rhat` is drawn without a verdict. `asked`: the R-hat that the run was to go on to.
+    `large` counts the clusters with at least `size` points.
     """
 
     n_clusters: ArrayLike
@@ -84,6 +85,8 @@ class DrawsPart:
     rhat: Mapping[str, float] = field(default_factory=dict)
     ess: Mapping[str, float] = field(default_factory=dict)
     asked: float | None = None
+    large: ArrayLike | None = None
+    size: int = 1
 
 
 @dataclass(frozen=True)
@@ -268,7 +271,7 @@ class ReportPayload:
     def _check_draws(draws: DrawsPart) -> None:
         shape = np.asarray(draws.n_clusters).shape
         _check("n_clusters", shape, len(shape) == 2 and min(shape) > 0, "have shape (chain, draw)")
-        for name, values in draws.quantities.items():
+        for name, values in {**draws.quantities, "large": draws.large}.items():
             _check_rows(name, values, shape)
 
 

@@ -17,12 +17,11 @@ import numpy.typing as npt
 
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import Posterior
+from hedgerow.posterior import Posterior, placement
 from hedgerow.resolution.level import Level
-from hedgerow.resolution.strength import Rows, agreement, half_power, split_rows
+from hedgerow.resolution.strength import Rows, agreement, fineness, half_power, split_rows
 from hedgerow.sampling import sample
 from hedgerow.sampling.progress import Update
-from hedgerow.summaries.estimate import PointEstimate
 
 __all__ = ["Ladder", "Plan", "next_power"]
 
@@ -31,7 +30,7 @@ FASTEST = 1 / 4  # a power far too small leaves the prior alone, whose draws hav
 STILL = 0.8  # of the clusters left: the next step is a longer one
 HALF_DRAWS, HALF_MOST, HALF_ROWS = 15, 150, 60_000  # draws of a half, more of them while rows x draws stay below the last
 HALF_RESTARTS = 2
-PREDICTION_DRAWS = 10
+SAME_FINENESS = 0.05  # of the logarithm: a half as fine as the whole
 
 
 @dataclass(frozen=True)
@@ -125,29 +124,29 @@ class Ladder:
 
     def _foretell(
         self, power: float, labels: npt.NDArray[np.int32], rows: Rows, others: Rows, seed: int
-    ) -> npt.NDArray[np.int32] | None:
-        """Clusters for the `others`, by clusters of `rows` alone; None where that was stopped.
+    ) -> npt.NDArray[np.float64] | None:
+        """How likely each of the `others` is in each cluster of `rows` alone; None where that was stopped.
 
-        Half of the rows is less evidence. So a half that has fewer clusters at the power of the whole is clustered once more at the
-        power where it is worth what the whole is, and the one with a number of clusters nearer to that of the whole counts.
+        A half that is coarser than the level is sampled again at the power where it is worth as much; the fit nearer to the level in
+        fineness counts (`strength`).
         """
         times = None if self.times is None else np.asarray(self.times)
         own_times = None if times is None else times[rows]
-        wanted = int(labels.max()) + 1
-        fits: list[tuple[float, Posterior, PointEstimate]] = []
+        wanted = float(np.log(fineness(labels)))
+        fits: list[tuple[float, Posterior, npt.NDArray[np.int32]]] = []
         for at in (power, half_power(power, len(rows), self.n)):
-            start = labels[rows]
-            post = self._sample(at, self.data[rows], own_times, start, _half_draws(len(rows)), self.plan.warmup // 2, 1, seed, None)
+            post = self._sample(
+                at, self.data[rows], own_times, labels[rows], _half_draws(len(rows)), self.plan.warmup // 2, 1, seed, None
+            )
             if post is None:
                 return None
-            found = post.point_estimate(restarts=HALF_RESTARTS)
-            fits.append((abs(float(np.log(found.n_clusters / wanted))), post, found))
-            if found.n_clusters >= wanted or power == 1:
+            found = post.point_estimate(restarts=HALF_RESTARTS).labels
+            coarser = wanted - float(np.log(fineness(found)))
+            fits.append((abs(coarser), post, found))
+            if coarser <= SAME_FINENESS or power == 1:
                 break
         _, post, found = min(fits, key=lambda fit: fit[0])
-        new_times = None if times is None else times[others]
-        proba = post.predict_proba(self.data[others], partition=found.labels, times=new_times, max_draws=PREDICTION_DRAWS)
-        return np.asarray(proba[:, :-1].argmax(axis=1), dtype=np.int32)
+        return placement(post, found, self.data[others], times=None if times is None else times[others])
 
 
 def _half_draws(rows: int) -> int:

@@ -27,9 +27,10 @@ class Level:
     posterior : Posterior
         The draws at this power.
     strengths : (splits, 2)
-        Of the clusters of either half against those of the other, for each way of halving the rows.
+        How far the clusters of either half foretell those of the level on the rows of the other, for each way of halving the rows: 1
+        entirely, 0 no better than chance.
     weakest : (splits, 2)
-        Of the weakest cluster with at least 2% of the rows.
+        The share of its pairs of rows that the weakest cluster with at least 2% of the rows keeps together.
 
     >>> import hedgerow as hr
     >>> found = hr.levels(hr.Mixture(hr.DP(), hr.GaussianDiagonal()), hr.data.iris().X, [0.1], draws=10, warmup=10, splits=2, seed=0)
@@ -73,7 +74,7 @@ class Level:
 
     @property
     def strength(self) -> float:
-        """Mean over rows of how many of its cluster each keeps when the other half's clusters decide; NaN where it was not measured."""
+        """How far clusters of one half of the rows foretell those of the other, beyond chance; NaN where it was not measured."""
         return float(self.strengths.mean()) if self.strengths.size else float("nan")
 
     @property

@@ -70,12 +70,12 @@ class Levels:
         return [level.power for level in self.items]
 
     def finest(self, strength: float = 0.8) -> Level:
-        """The finest level whose clusters two halves of the rows agree on.
+        """The finest level whose clusters two halves of the rows agree on; a single blob is one, also where its tails are heavy.
 
         Parameters
         ----------
         strength : float
-            The least strength of prediction between halves.
+            The least strength of prediction between halves, from 0 for chance to 1 (see `hedgerow.resolution.strength`).
 
         Returns
         -------
@@ -151,8 +151,10 @@ class Levels:
             "weakest": [float(level.weakest.mean()) if level.weakest.size else float("nan") for level in self.items],
             "rhat": [level.rhat for level in self.items],
         }
-        note = "small: clusters with less than 1% of the rows. strength: how many of its cluster's rows a row keeps when clusters of "
-        note += "the other half of the rows decide, a row alone keeping none. Powers below 1 are no posterior."
+        note = (
+            "small: clusters with less than 1% of the rows. strength: how far clusters of one half of the rows foretell those of the "
+        )
+        note += "other, 0 for chance. Powers below 1 are no posterior."
         return Table(columns, title="levels from coarse to fine", note=" ".join([note, self._halved(), *self.notes]).strip())
 
     def to_pandas(self) -> Any:

@@ -2,13 +2,16 @@
 
 The expected loss of a partition is its mean distance (`distances`) from the draws. The search is greedy with restarts, from
 the best draws and from random sequential allocations (SALSO: Dahl, Johnson, Müller 2022; `PartitionSearch` in the core); the
-best draw itself always competes, so the estimate is never worse than it. Where all pairs of draws would take long, the best draws are
+best draw itself always competes, so the estimate is never worse than it. A random allocation opens no more clusters than the
+draw with most has. Where all pairs of draws would take long, the best draws are
 those of a part of them, taken at even distances.
 
 That partition can have more clusters than any draw, with doubtful rows alone, or fewer than nearly all. A number that no draw has
-surprises, so by default the search is held to the numbers of clusters that 95% of the draws have: where its answer lies outside, it
-is searched again among partitions within, from the best draws there and from its own answer with the clusters joined that cost
-least. What was done is said by `PointEstimate.words`.
+surprises, so by default the search is held to the numbers of clusters that 95% of the draws have. Where its answer has more, it is
+searched again among partitions with no more, from the best draws there and from its own answer with the clusters joined that cost
+least. Where it has fewer, a search among partitions with as many would set single rows apart, because each draw sets some apart though
+not the same ones; that would be made up. So only clusters of a size count from below, which is two rows and 1% of them: where the
+answer has fewer of these too, the best of the draws that have as many takes its place. `PointEstimate.words` says what was done.
 
 Points that no draw takes apart are searched as one, since an optimal partition keeps them together. For vi and binder: take
 two such points out of a partition that has them in clusters of a and b other points, and let a_d, b_d be how many of those
@@ -38,7 +41,16 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.summaries.distances import LOSSES, Loss, check_loss, count_function, expected_loss, expected_losses
-from hedgerow.summaries.partitions import Labels, by_size, canonical, count_clusters, merge_points, unique_draws
+from hedgerow.summaries.partitions import (
+    Labels,
+    by_size,
+    canonical,
+    count_clusters,
+    count_clusters_of,
+    least_size,
+    merge_points,
+    unique_draws,
+)
 from hedgerow.summaries.points import Points, as_points
 
 __all__ = ["PointEstimate", "point_estimate"]
@@ -71,6 +83,8 @@ class PointEstimate:
         The number of clusters that it would have had.
     within : float or None
         The share of the draws that the limits were taken from.
+    large : (int, int) or None
+        Where the answer is a draw since it had too few clusters: the least number of clusters of a size, and that size in rows.
 
     >>> labels, expected_loss = point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
     >>> labels
@@ -85,6 +99,7 @@ class PointEstimate:
     limits: tuple[int, int] | None = None
     unlimited: int = 0
     within: float | None = None
+    large: tuple[int, int] | None = None
 
     @property
     def words(self) -> str:
@@ -92,10 +107,12 @@ class PointEstimate:
         weighed = "" if self.weight == 1 else f" of weight {self.weight:g}"
         told = f"partition of least expected {LOSSES[self.loss].words}{weighed} from the draws ({self.expected_loss:.3g})"
         if self.limits is not None:
-            low, high = self.limits
-            span = f"{low} to {high} clusters" if 1 < low < high else f"{high} clusters" if low == high else f"at most {high} clusters"
+            high = self.limits[1]
             why = "" if self.within is None else f", as {self.within:.0%} of the draws have"
-            told += f" among those with {span}{why} (without that limit {self.unlimited})"
+            span = f"those with at most {_clusters(high)}"
+            if self.large is not None:
+                span = f"draws with at least {_clusters(self.large[0])} of {self.large[1]:,} rows or more"
+            told += f" among {span}{why} (without that limit {self.unlimited})"
         left = int((self.labels < 0).sum())
         return told + (f"; {left:,} rows of smaller clusters are left out (-1)" if left else "")
 
@@ -137,8 +154,9 @@ def point_estimate(
     min_size : int, optional
         Rows of clusters with fewer rows than this get the label -1. Without it every row has a cluster.
     within : float or None, default 0.95
-        The number of clusters lies between the outer quantiles of this share of the draws. None lifts both limits, a weight above 1 or
-        `max_clusters` the lower one, a weight below 1 the upper one.
+        The number of clusters lies between the outer quantiles of this share of the draws, where clusters of a single row or less
+        than 1% of the rows do not count from below. None lifts both limits, a weight above 1 or `max_clusters` the lower one, a
+        weight below 1 the upper one.
     restarts : int, default 8
         Of the search, in turn at the best draws and at random sequential allocations; the same seed gives the same answer.
     seed : int
@@ -168,30 +186,51 @@ def point_estimate(
     merged, copies, place = merge_points(distinct, points.copies)
     search = _Search(merged, copies, weights, loss, weight, restarts, seed)
     best, best_loss = search.free()
-    found = unlimited = int(best.max()) + 1
+    unlimited = int(best.max()) + 1
     limits = _limits(count_clusters(points.draws), within, weight, max_clusters)
-    held = not limits[0] <= unlimited <= limits[1]
-    if held:
-        best, best_loss = search.within(best, *limits)
-        found = int(best.max()) + 1
+    large = None
+    if unlimited > limits[1]:
+        best, best_loss = search.at_most(best, limits[1])
+    elif unlimited < limits[0]:
+        large = _large(points, best[place], within or 1.0)
+        if large is not None:
+            best, best_loss = search.among(count_clusters_of(distinct, large[1], points.copies) >= large[0], limits[1])
+    held = unlimited > limits[1] or large is not None
+    found = int(best.max()) + 1
     own = by_size(best[place][points.place])
     if min_size is not None:
         sizes = np.bincount(own)
         own = np.where(sizes[own] >= min_size, own, -1).astype(np.int32)
         found = int((sizes >= min_size).sum())
     by_draws = within if max_clusters is None or limits[1] < max_clusters else None
-    return PointEstimate(own, best_loss, loss, found, weight, limits if held else None, unlimited, by_draws if held else None)
+    return PointEstimate(own, best_loss, loss, found, weight, limits if held else None, unlimited, by_draws if held else None, large)
+
+
+def _clusters(count: int) -> str:
+    return f"{count:,} cluster{'' if count == 1 else 's'}"
 
 
 def _limits(counts: npt.NDArray[np.int32], within: float | None, weight: float, max_clusters: int | None) -> tuple[int, int]:
     """The least and the largest number of clusters that an estimate may have."""
     low, high = 1, int(np.iinfo(np.int32).max)
     if within is not None:
-        outer = (1.0 - within) / 2.0
-        quantiles = np.quantile(counts, [outer, 1.0 - outer], method="inverted_cdf")
+        quantiles = np.quantile(counts, _outer(within), method="inverted_cdf")
         low = int(quantiles[0]) if weight <= 1 else low
         high = int(quantiles[1]) if weight >= 1 else high
     return (low, high) if max_clusters is None else (1, min(high, max_clusters))
+
+
+def _large(points: Points, found: Labels, within: float) -> tuple[int, int] | None:
+    """The least number of clusters of a size in that share of the draws, and the size; None where `found` has as many."""
+    size = least_size(points.n)
+    counts = count_clusters_of(points.draws, size, points.copies)
+    least = int(np.quantile(counts, _outer(within)[0], method="inverted_cdf"))
+    return None if count_clusters_of(found[None], size, points.copies)[0] >= least else (least, size)
+
+
+def _outer(within: float) -> tuple[float, float]:
+    """The probabilities between which that share lies."""
+    return (1.0 - within) / 2.0, (1.0 + within) / 2.0
 
 
 class _Search:
@@ -229,24 +268,28 @@ class _Search:
         first = self.ranked[0]
         return self._best(begin, [(self.draws[first], float(self.expected[first]))])
 
-    def within(self, free: Labels, low: int, high: int) -> tuple[Labels, float]:
-        """The best with no fewer clusters than `low` and no more than `high`, given the best of all."""
-        clusters = count_clusters(self.draws)
-        outside = np.maximum(clusters - high, low - clusters)[self.ranked] > 0
-        good = self.ranked[~outside]
-        starts = [self.draws[i] for i in (good if good.size else self.ranked)[: self.runs]]
-        if int(free.max()) + 1 > high:
-            starts.insert(0, free)
+    def at_most(self, free: Labels, high: int) -> tuple[Labels, float]:
+        """The best with no more clusters than `high`, given the best of all, which has more."""
+        good = self.ranked[count_clusters(self.draws)[self.ranked] <= high]
+        starts = [free, *(self.draws[i] for i in (good if good.size else self.ranked)[: self.runs])]
 
         def begin(own: _core.PartitionSearch, run: int) -> None:
-            own.limit(low, high)
+            own.limit(1, high)
             if run % 2 == 1:
                 own.start_afresh(self.seed, 2 * run)
-            if run % 2 == 0 or own.clusters < low:
+            else:
                 own.start_at(starts[run // 2 % len(starts)])
                 own.join_down(high)
 
         return self._best(begin, [(self.draws[i], float(self.expected[i])) for i in good[:1]])
+
+    def among(self, these: npt.NDArray[np.bool_], high: int) -> tuple[Labels, float]:
+        """The best of some of the draws, with no more clusters than `high` where there is such a one."""
+        known = self.ranked[these[self.ranked]]
+        known = known if known.size else np.flatnonzero(these)
+        fits = known[count_clusters(self.draws)[known] <= high]
+        best = self.draws[(fits if fits.size else known)[0]]
+        return best, self.measure(best)
 
     def _best(self, begin: Callable[[_core.PartitionSearch, int], None], known: list[tuple[Labels, float]]) -> tuple[Labels, float]:
         """The best of what is known and of all descents; the earlier of equals."""

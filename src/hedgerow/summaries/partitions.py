@@ -23,7 +23,9 @@ __all__ = [
     "by_size",
     "canonical",
     "count_clusters",
+    "count_clusters_of",
     "is_canonical",
+    "least_size",
     "merge_points",
     "unique_draws",
 ]
@@ -114,6 +116,16 @@ def count_clusters(labels: Labels) -> npt.NDArray[np.int32]:
     """Clusters of each canonical partition on the last axis."""
     counts: npt.NDArray[np.int32] = labels.max(axis=-1) + np.int32(1)
     return counts
+
+
+def least_size(n: int) -> int:
+    """Rows from which a cluster is one of a size: two, and 1% of them."""
+    return max(2, -(-n // 100))
+
+
+def count_clusters_of(draws: Labels, size: int, copies: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """Clusters with at least `size` rows of each canonical partition (D, points); `copies` are the rows behind each point."""
+    return np.array([np.count_nonzero(np.bincount(draw, copies) >= size) for draw in draws], dtype=np.int32)
 
 
 def as_draws(labels: npt.ArrayLike, owner: str) -> Labels:

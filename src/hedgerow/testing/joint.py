@@ -9,6 +9,11 @@ from its own independent draws.
 
 Unlike enumeration this works for any number of rows, and it sees an error in `simulate` or in the marginal
 likelihood too. It does not see a kernel that hardly moves.
+
+With `gaps` some entries of X are hidden from the kernel, the same in every data set. What a chain fills them in with is not handed
+on from one data set to the next: each step begins with a few iterations that are thrown away, from the partition that already has the
+right law, so that only the fillings have to settle. What is compared then are the partition and the entries that are there: log p of
+the whole rows, and the squares within clusters.
 """
 
 from __future__ import annotations
@@ -17,15 +22,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from hedgerow.data.views import canonical
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel
 from hedgerow.testing.driving import PythonKernel, drive
 from hedgerow.testing.report import Findings, Report
 
 __all__ = ["geweke"]
+
+SETTLE = 6  # iterations after which fillings follow the law that the partition gives them
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +48,7 @@ def geweke(
     prior_draws: int = 4000,
     seed: int = 0,
     level: float = 1e-4,
+    gaps: ArrayLike | None = None,
 ) -> Report:
     """Joint-distribution test of a kernel on data sets of n rows.
 
@@ -53,6 +62,8 @@ def geweke(
         Independent walks, and steps of each.
     prior_draws : int
         Draws for the prior's side of the comparison.
+    gaps : (n, d) bool, optional
+        Entries that are missing.
     kernel, seed, level : as for `check_kernel`
 
     Returns
@@ -66,18 +77,22 @@ def geweke(
     """
     require(model.power == 1, "geweke", "model", model, "have power 1: data of a coarsened model cannot be simulated")
     require(model.is_resolved, "geweke", "model", model, "be resolved, as there are no data to resolve it with")
+    hidden = None if gaps is None else np.asarray(gaps, dtype=bool)
+    if hidden is not None:
+        require(hidden.shape == (n, model.likelihood.n_columns), "geweke", "gaps", gaps, "have a row for each of n and all columns")
     rng = np.random.default_rng([seed, 1])
     rows = []
     for _ in range(prior_draws):
         draw = model.prior.sample_joint(n, rng)
-        rows.append(_features(model, draw.labels, draw.u, draw.values, model.likelihood.simulate(draw.labels, rng)))
+        X = _hide(model.likelihood.simulate(draw.labels, rng), hidden)
+        rows.append(_features(model, draw.labels, draw.u, draw.values, X))
     names = list(rows[0])
     table = np.array([[row[name] for name in names] for row in rows])
     centre, width = (
         np.median(table, axis=0),
         np.maximum(np.subtract(*np.percentile(table, (75, 25), axis=0)), 1e-12),
     )
-    walks = [_walk(kernel, model, n, steps, seed, r, names, centre, width) for r in range(replicates)]
+    walks = [_walk(kernel, model, n, steps, seed, r, names, centre, width, hidden) for r in range(replicates)]
     findings = Findings(level)
     expected = _squash(table, centre, width)
     found = np.array(walks)
@@ -96,6 +111,17 @@ def _squash(x: Floats, centre: Floats, width: Floats) -> Floats:
     return np.asarray(expit((x - centre) / width))
 
 
+def _hide(X: Any, hidden: NDArray[np.bool_] | None) -> Any:
+    return X if hidden is None else np.where(hidden, np.nan, np.asarray(X, dtype=np.float64))
+
+
+def _squares(X: Floats) -> float:
+    """Sum of squares about the means of the entries that are there."""
+    seen = ~np.isnan(X)
+    mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    return float((np.where(seen, X - mean, 0.0) ** 2).sum())
+
+
 def _walk(
     kernel: Kernel | PythonKernel,
     model: Any,
@@ -106,6 +132,7 @@ def _walk(
     names: list[str],
     centre: Floats,
     width: Floats,
+    hidden: NDArray[np.bool_] | None,
 ) -> Floats:
     """Averages of the squashed features and of their squares over one walk: shape (features, 2)."""
     rng = np.random.default_rng([seed, 2, replicate])
@@ -113,9 +140,10 @@ def _walk(
     labels, u, values = draw.labels, draw.u, draw.values
     total = np.zeros((len(names), 2))
     for step in range(steps):
-        X = model.likelihood.simulate(labels, rng)
+        X = _hide(model.likelihood.simulate(labels, rng), hidden)
         sequence = 1 + replicate * steps + step
-        run = drive(kernel, model, X, labels, u, values, 1, seed, sequence, update_u=True)
+        settle = 0 if hidden is None else SETTLE
+        run = drive(kernel, model, X, labels, u, values, 1, seed, sequence, update_u=True, warmup=settle)
         labels, u = run.labels[-1], float(run.u[-1])
         values = values | {name: float(trace[-1]) for name, trace in run.values.items()}
         features = _features(model, labels, u, values, X)
@@ -127,13 +155,18 @@ def _walk(
 def _features(model: Any, labels: NDArray[np.int32], u: float, values: Mapping[str, float], X: Any) -> dict[str, float]:
     """What is compared: the partition, u, the hyper-parameters, and how the data fit the partition."""
     n = len(labels)
-    bound = model.bind(X)
     features = {
         "clusters": float(labels.max() + 1),
         "pairs together": float((np.bincount(labels).astype(float) ** 2).sum()) / n**2,
-        "log p(X|Π)": float(bound.log_marginals(labels).sum()),
-        "log p(X) as one": float(bound.log_marginals(np.zeros(n, dtype=np.int32))[0]),
     }
+    gaps = np.isnan(X).any(axis=1) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else np.zeros(n, dtype=bool)
+    if gaps.any():
+        features["squares within clusters"] = float(sum(_squares(X[labels == c]) for c in range(int(labels.max()) + 1)))
+        X, labels = X[~gaps], canonical(labels[~gaps])
+    if len(labels) > 0:
+        bound = model.bind(X)
+        features["log p(X|Π)"] = float(bound.log_marginals(labels).sum())
+        features["log p(X) as one"] = float(bound.log_marginals(np.zeros_like(labels))[0])
     if not model.prior.u_integrates:
         features["log u"] = float(np.log(u))
     for name in model.prior.laws():
