@@ -19,15 +19,15 @@ double pairs(double count) { return 0.5 * count * (count - 1.0); }
 
 }  // namespace
 
-PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies,
-                                 const double* weights, const double* f, bool adjusted, double joining)
-    : n_draws_(n_draws),
-      n_points_(n_points),
+PartitionSearch::PartitionSearch(const KeptLabels& draws, const std::int64_t* copies, const double* weights, const double* f,
+                                 bool adjusted, double joining)
+    : n_draws_(draws.draws),
+      n_points_(draws.points),
       adjusted_(adjusted),
       joining_(joining),
-      copies_(copies, copies + n_points),
-      weights_(weights, weights + n_draws),
-      labels_(n_points, -1) {
+      copies_(copies, copies + draws.points),
+      weights_(weights, weights + draws.draws),
+      labels_(draws.points, -1) {
   for (std::int64_t m : copies_) {
     if (m < 1) throw std::invalid_argument("copies must be 1 or more");
     n_rows_ += m;
@@ -37,25 +37,28 @@ PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_p
   if (n_rows_ > INT32_MAX) throw std::invalid_argument("copies must add up to fewer than 2^31 rows");
   f_.assign(f, f + n_rows_ + 1);
   all_pairs_ = std::max(1.0, pairs(static_cast<double>(n_rows_)));
-  draw_pairs_.assign(n_draws, 0.0);
-  auto cells = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(n_draws) * n_points);
+  draw_pairs_.assign(n_draws_, 0.0);
+  auto cells = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(n_draws_) * n_points_);
   auto cell_weights = std::make_shared<std::vector<double>>(1, 0.0);
-  for (int d = 0; d < n_draws; ++d) {
-    const std::int32_t* draw = draws + static_cast<std::size_t>(d) * n_points;
-    const int clusters = clusters_of(draw, n_points);
+  for (int d = 0; d < n_draws_; ++d) {
+    const int clusters = clusters_of(draws, d);
     std::vector<std::int64_t> size(clusters, 0);
     std::vector<int> met(clusters, 0), number(clusters, 0);
-    for (int i = 0; i < n_points; ++i) {
-      size[draw[i]] += copies_[i];
-      ++met[draw[i]];
-    }
+    draws.with(d, [&](const auto* draw) {
+      for (int i = 0; i < n_points_; ++i) {
+        size[draw[i]] += copies_[i];
+        ++met[draw[i]];
+      }
+    });
     for (int l = 0; l < clusters; ++l) {
       draw_pairs_[d] += pairs(static_cast<double>(size[l]));
       if (met[l] < 2) continue;  // of a point alone, nothing is ever shared
       number[l] = static_cast<int>(n_cells_++);
       cell_weights->push_back(weights_[d]);
     }
-    for (int i = 0; i < n_points; ++i) (*cells)[static_cast<std::size_t>(i) * n_draws + d] = number[draw[i]];
+    draws.with(d, [&](const auto* draw) {
+      for (int i = 0; i < n_points_; ++i) (*cells)[static_cast<std::size_t>(i) * n_draws_ + d] = number[draw[i]];
+    });
   }
   cells_ = std::move(cells);
   cell_weights_ = std::move(cell_weights);

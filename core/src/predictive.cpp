@@ -7,91 +7,82 @@
 
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
+#include "stretches.hpp"
 
 namespace hedgerow {
 
-void predictive(State& state, int n_old, const std::vector<int>& new_groups, double* out) {
+namespace {
+
+constexpr double kNothing = -745.0;  // exp of anything less is zero
+
+}  // namespace
+
+Foresight::Foresight(State& state, int n_old, int threads)
+    : likelihood_(state.partition.likelihood()), n_old_(n_old), k_(state.partition.clusters()), gaps_(rows(), 0) {
   Partition& partition = state.partition;
-  const Likelihood& likelihood = partition.likelihood();
-  const int k = partition.clusters(), n_new = likelihood.rows() - n_old;
-  AlignedVector<double> density(padded(k + 1));
-  NextPoint next(state.measure, partition.sizes(), partition.log_q(), false);
-  Statistics& statistics = partition.statistics();
-  std::vector<char> gaps(likelihood.rows(), 0);
-  for (int row : likelihood.imputed_rows()) gaps[row] = 1;
+  for (int row : likelihood_.imputed_rows())
+    if (row >= n_old_) gaps_[row - n_old_] = 1;
+  const NextPoint next(state.measure, partition.sizes(), partition.log_q(), false);
   const int empty = partition.scratch(0);
-  statistics.clear(empty);
-  for (int i = 0; i < n_new; ++i) {
-    const int row = n_old + i;
-    if (gaps[row]) {  // its entries that are there, and nothing is filled in
-      for (int c = 0; c < k; ++c) density[c] = statistics.log_observed(row, c);
-      density[k] = statistics.log_observed(row, empty);
-    } else {
-      statistics.log_predictive_front(row, k, density.data());
-      density[k] = likelihood.log_single()[row];
-    }
-    next.add_to(new_groups.empty() ? 0 : new_groups[i], density.data());
-    std::copy_n(density.data(), k + 1, out + static_cast<std::size_t>(i) * (k + 1));
+  partition.statistics().clear(empty);
+  for (int t = 0; t < threads; ++t) {
+    std::unique_ptr<Statistics> own = t > 0 ? clusters_again(partition) : nullptr;
+    Statistics* statistics = t > 0 ? own.get() : &partition.statistics();
+    threads_.push_back({std::move(own), statistics, next, AlignedVector<double>(padded(k_ + 1))});
   }
 }
 
-// Log densities of the entries of a row that are there, given every cluster without it and given none.
-static void observed_left_out(Partition& partition, int row, double* out) {
-  Statistics& statistics = partition.statistics();
-  const int k = partition.clusters(), own = partition.label(row), rest = partition.scratch(0);
-  statistics.copy(rest, own);
-  if (!statistics.remove(rest, row)) {
-    statistics.clear(rest);
-    for (int i = 0; i < partition.rows(); ++i)
-      if (i != row && partition.label(i) == own) statistics.add(rest, i);
-  }
-  for (int c = 0; c < k; ++c) out[c] = statistics.log_observed(row, c == own ? rest : c);
-  statistics.clear(rest);
-  out[k] = statistics.log_observed(row, rest);
-}
-
-void left_out(State& state, double* out) {
-  Partition& partition = state.partition;
-  const Likelihood& likelihood = partition.likelihood();
-  const int k = partition.clusters(), n = partition.rows();
-  AlignedVector<double> density(padded(k + 1)), prior(padded(k + 1));
-  const Measure& measure = state.measure;
-  const bool plain = measure.trivial_q();
-  JoinWeights weights;
-  Predictive whole{}, without{};  // with all clusters, and with one less
-  if (plain) {
-    whole = measure.predictive(k);
-    without = measure.predictive(std::max(k - 1, 1));
+const double* Foresight::look(int t, int i, const std::vector<int>& groups) {
+  Thread& thread = threads_[t];
+  Statistics& statistics = *thread.statistics;
+  double* density = thread.density.data();
+  const int row = n_old_ + i;
+  if (gaps_[i]) {  // its entries that are there, and nothing is filled in
+    for (int c = 0; c < k_; ++c) density[c] = statistics.log_observed(row, c);
+    density[k_] = statistics.log_observed(row, k_);
   } else {
-    weights.reset(measure, partition);
+    statistics.log_predictive_front(row, k_, density);
+    density[k_] = likelihood_.log_single()[row];
   }
-  std::vector<char> gaps(n, 0);
-  for (int row : likelihood.imputed_rows()) gaps[row] = 1;
-  for (int i = 0; i < n; ++i) {
-    const int own = partition.label(i), t = partition.group(i);
-    const bool alone = partition.size(own) == 1;  // without it the cluster is not there
-    if (gaps[i]) {
-      observed_left_out(partition, i, density.data());
-    } else {
-      partition.statistics().log_predictive_front(i, k, density.data());
-      density[own] = alone ? 0.0 : partition.statistics().log_predictive_without(i, own);
-      density[k] = likelihood.log_single()[i];
+  thread.next.add_to(groups.empty() ? 0 : groups[i], density);
+  return density;
+}
+
+void Foresight::weights(const std::vector<int>& groups, double* out) {
+  in_stretches(static_cast<int>(threads_.size()), rows(),
+               [&](int t, int i) { std::copy_n(look(t, i, groups), k_ + 1, out + static_cast<std::size_t>(i) * (k_ + 1)); });
+}
+
+void Foresight::add_density(const std::vector<int>& groups, double* log_total) {
+  in_stretches(static_cast<int>(threads_.size()), rows(), [&](int t, int i) {
+    const double here = log_sum_near(look(t, i, groups), k_ + 1), high = std::max(here, log_total[i]);
+    if (high > -kInf) log_total[i] = high + std::log(std::exp(here - high) + std::exp(log_total[i] - high));
+  });
+}
+
+void Foresight::add_company(const std::vector<int>& groups, const Overlap& overlap, const Company& company) {
+  in_stretches(static_cast<int>(threads_.size()), rows(), [&](int t, int i) {
+    const double* weight = look(t, i, groups);
+    double* with = company.with + static_cast<std::size_t>(i) * overlap.width;
+    const double high = std::max(company.top[i], *std::max_element(weight, weight + k_ + 1));
+    if (high == -kInf) return;
+    if (high > company.top[i]) {
+      const double shrink = std::exp(company.top[i] - high);
+      for (int p = 0; p < overlap.width; ++p) with[p] *= shrink;
+      company.alone[i] *= shrink;
+      company.all[i] *= shrink;
+      company.top[i] = high;
     }
-    std::fill(prior.begin(), prior.end(), 0.0);
-    if (plain) {
-      const Predictive& p = alone ? without : whole;
-      for (int c = 0; c < k; ++c) prior[c] = std::log(p.join) + std::log(partition.size(c) - (c == own ? 1 : 0) - measure.sigma());
-      prior[k] = std::log(p.fresh);
-    } else {
-      weights.add_to(t, prior.data());
-      prior[own] = weights.own(i);
-      prior[k] = measure.log_new(t);
+    for (int c = 0; c < k_; ++c) {
+      if (weight[c] - high < kNothing) continue;
+      const double share = std::exp(weight[c] - high);
+      company.all[i] += share;
+      for (int e = overlap.start[c]; e < overlap.start[c + 1]; ++e) with[overlap.cluster[e]] += share * overlap.share[e];
     }
-    if (alone) prior[own] = -std::numeric_limits<double>::infinity();
-    const double all = log_sum(prior.data(), k + 1);
-    for (int c = 0; c <= k; ++c) prior[c] += density[c];
-    out[i] = log_sum(prior.data(), k + 1) - all;
-  }
+    const double alone = std::exp(weight[k_] - high);
+    company.alone[i] += alone;
+    company.all[i] += alone;
+  });
 }
 
 }  // namespace hedgerow

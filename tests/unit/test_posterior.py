@@ -234,7 +234,7 @@ def test_max_draws_thins_all_chains_evenly(make: Any, post: Posterior) -> None:
 def test_blocks_of_new_rows_change_nothing(post: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = np.random.default_rng(0).normal(size=(11, 2))
     whole = post.predict_proba(fresh), post.log_density(fresh)
-    monkeypatch.setattr("hedgerow.posterior.prediction._ENTRIES", 12)
+    monkeypatch.setattr("hedgerow.posterior.prediction._SUMS", 12)
     assert np.allclose(post.predict_proba(fresh), whole[0])
     assert np.allclose(post.log_density(fresh), whole[1])
 

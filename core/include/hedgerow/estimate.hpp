@@ -22,6 +22,7 @@
 #include <memory>
 #include <vector>
 
+#include "hedgerow/kept_labels.hpp"
 #include "hedgerow/rng.hpp"
 
 namespace hedgerow {
@@ -29,17 +30,19 @@ namespace hedgerow {
 // Clusters of labels 0, ..., n - 1; throws on others.
 int clusters_of(const std::int32_t* labels, int n);
 
-// Σ_ab f(n_ab) of one partition against each of many: labels (draws × points) from 0 up, `copies` rows behind every point.
+// Σ_ab f(n_ab) of one partition against each of many draws, with `copies` rows behind every point.
 class JointSums {
  public:
-  JointSums(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* f);
+  JointSums(const KeptLabels& draws, const std::int64_t* copies, const double* f);
   void run(const std::int32_t* partition, int first_draw, int last_draw, double* out);
 
  private:
-  double by_table(const std::int32_t* partition, int left, const std::int32_t* draw, int right);
-  double by_cluster(const std::int32_t* draw);
+  template <class Label>
+  double by_table(const std::int32_t* partition, int left, const Label* draw, int right);
+  template <class Label>
+  double by_cluster(const Label* draw);
 
-  const std::int32_t* draws_;
+  KeptLabels draws_;
   int n_points_;
   const std::int64_t* copies_;
   const double* f_;
@@ -50,8 +53,8 @@ class JointSums {
 
 class PartitionSearch {
  public:
-  PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* weights,
-                  const double* f, bool adjusted, double joining = 1.0);  // f(0), ..., f(rows); adjusted: one minus adjusted Rand
+  PartitionSearch(const KeptLabels& draws, const std::int64_t* copies, const double* weights, const double* f, bool adjusted,
+                  double joining = 1.0);  // f(0), ..., f(rows); adjusted: one minus adjusted Rand
 
   int points() const { return n_points_; }
   int clusters() const { return occupied_; }

@@ -16,7 +16,7 @@ from hedgerow.errors import require
 from hedgerow.estimators.base import GivenRows, PredictingClusterer, asks_new_rows
 from hedgerow.estimators.defaults import default_draws
 from hedgerow.estimators.showing import Showing
-from hedgerow.estimators.validation import model_for, read_seed
+from hedgerow.estimators.validation import model_for, read_seed, read_X
 from hedgerow.estimators.weights import fold_labels, fold_means
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Likelihood
@@ -209,13 +209,25 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return Agreement(max_draws=length) if self.until is None else self.until
 
     def _predict(self, data: Any, times: Any) -> npt.NDArray[np.int32]:
-        proba = self._predict_proba(data, times)
-        best: npt.NDArray[np.int32] = np.argmax(proba, axis=1).astype(np.int32)
-        best[best == self.n_clusters_] = -1
-        return best
+        return self.posterior_.predict(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
 
-    def _predict_proba(self, data: Any, times: Any) -> npt.NDArray[np.float64]:
-        return self.posterior_.predict_proba(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
+    def _predict_proba(self, data: Any, times: Any, top: int | None = None) -> Any:
+        return self.posterior_.predict_proba(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS, top=top)
+
+    def predict_proba(self, X: Any, times: Any = None, top: int | None = None) -> Any:
+        """Probability of every new row to join each cluster, and in the last column none of them; averaged over at most 200 draws.
+
+        Parameters
+        ----------
+        X, times : as for `predict`
+        top : int, optional
+            Only the so many largest entries of each row, as a sparse matrix: for many rows and clusters.
+
+        Returns
+        -------
+        (n_new, n_clusters_ + 1) array, or scipy.sparse.csr_array with `top`
+        """
+        return self._predict_proba(read_X(self, X, self.likelihood, fitting=False), times, top)
 
     def _score_samples(self, data: Any, times: Any) -> npt.NDArray[np.float64]:
         return self.posterior_.log_density(data, times=times, max_draws=PREDICTION_DRAWS)

@@ -13,7 +13,8 @@ from hedgerow.data.groups import read_levels
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import LISTS, NAMES, MeasureTraces, takes_u
-from hedgerow.summaries.partitions import canonical, count_clusters
+from hedgerow.summaries.kept import KeptLabels, keep
+from hedgerow.summaries.partitions import count_clusters
 
 __all__ = ["TRACES", "Draws", "FloatArray", "IntArray"]
 
@@ -29,7 +30,8 @@ TRACES = NAMES
 class Draws(MeasureTraces):
     """What the chains left behind.
 
-    `labels` (chain, draw, n) are canonical; `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
+    `labels` (chain, draw, n) are canonical; more than 33 million of them are `KeptLabels`, which answer as an array does and take a byte
+    or two each; `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
     Under a `MixedNRM` prior log_u has a third axis over groups and alpha one over basis measures, and `times` holds the group of
     every row. `X` is the data as the likelihood checked it, `model` the resolved mixture, `run` the record of the run.
     """
@@ -46,10 +48,10 @@ class Draws(MeasureTraces):
     def __post_init__(self) -> None:
         """Check that all arrays speak of the same draws and rows."""
         put = object.__setattr__  # the dataclass is frozen
-        labels = np.asarray(self.labels)
+        labels = self.labels if isinstance(self.labels, KeptLabels) else np.asarray(self.labels)
         good = labels.ndim == 3 and labels.size > 0
         require(good, "Posterior", "labels", self.labels, "have the shape (chain, draw, row), with at least one of each")
-        put(self, "labels", canonical(labels))
+        put(self, "labels", keep(labels))
         counted = count_clusters(self.labels)
         if self.n_clusters is not None:
             agrees = np.array_equal(np.asarray(self.n_clusters), counted)

@@ -15,7 +15,8 @@ partition, no cluster gains or loses by its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,13 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.priors.state import packed
 
-__all__ = ["left_out_density", "log_density", "membership", "predictive"]
+__all__ = ["left_out_density", "log_density", "membership", "most_probable", "predictive"]
 
-_ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
+_SUMS = 1 << 24  # of (new rows × clusters) kept at a time
+_ROWS = 1 << 20  # new rows at a time
+_WORTH_A_THREAD = 1 << 16  # densities
+
+Reduce = Callable[[FloatArray], Any]
 
 
 def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -58,13 +63,25 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     >>> len(list(predictive(post, [[1.0]], max_draws=4)))
     4
     """
+    fresh = _model_of(draws).likelihood.check_new(X_new)
+    for labels, sight in _sights(draws, fresh, times, max_draws):
+        yield labels, sight.weights()
+
+
+def _sights(draws: Draws, fresh: Any, times: Any, max_draws: int | None) -> Iterator[tuple[IntArray, _core.Foresight]]:
+    """For each draw its labels and what knows where new rows, checked, would go."""
     model = _model_of(draws)
-    fresh = model.likelihood.check_new(X_new)
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
     bound = model.likelihood.bind(_stack(draws.X, fresh))
     prior = model.prior.to_core(grouping)
+    threads = _threads(fresh.shape[0], int(draws.n_clusters.max()))
     for seed, labels, state in _states(draws, max_draws):
-        yield labels, _core.predictive(bound, draws.n, labels, prior, state, groups, new_groups, seed)
+        yield labels, _core.Foresight(bound, draws.n, labels, prior, state, groups, new_groups, seed, threads)
+
+
+def _threads(rows: int, clusters: int) -> int:
+    """Threads for so many densities of one draw."""
+    return max(1, min(os.cpu_count() or 1, rows * clusters // _WORTH_A_THREAD))
 
 
 def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
@@ -80,8 +97,9 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     total = np.full(draws.n, -np.inf)
     count = 0
     groups = None if grouping is None else grouping.codes
+    threads = _threads(draws.n, int(draws.n_clusters.max()))
     for seed, labels, state in _states(draws, max_draws):
-        total = np.logaddexp(total, _core.left_out(bound, labels, prior, state, groups, seed))
+        total = np.logaddexp(total, _core.left_out(bound, labels, prior, state, groups, seed, threads))
         count += 1
     return np.asarray(total - np.log(count))
 
@@ -98,39 +116,54 @@ def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[int, IntArray
 
 def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
     """log p(x | X) of every new row on its own, averaged over the draws: (n_new,)."""
-    return _by_blocks(draws, X_new, times, lambda rows, when: _log_density(draws, rows, when, max_draws))
+    parts = [_log_density(draws, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, _ROWS)]
+    return np.concatenate(parts)
 
 
-def membership(draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
-    """Probability that each new row joins each cluster of `partition`, and in the last column none of them: (n_new, K + 1)."""
-    return _by_blocks(draws, X_new, times, lambda rows, when: _membership(draws, partition, rows, when, max_draws))
+def membership(
+    draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None, max_draws: int | None = None, reduce: Reduce | None = None
+) -> list[Any]:
+    """Probability that each new row joins each cluster of `partition`, and in the last column none of them: (rows, K + 1), in blocks
+    of rows that follow each other. With `reduce` what that makes of each block."""
+    step = max(1, min(_SUMS // (int(partition.max()) + 2), _ROWS))
+    blocks = (_membership(draws, partition, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, step))
+    return [block if reduce is None else reduce(block) for block in blocks]
+
+
+def most_probable(top: int) -> Reduce:
+    """The so many largest entries of each row, as a sparse block."""
+
+    def keep(block: FloatArray) -> sparse.csr_array:
+        n, width = block.shape
+        many = min(top, width)
+        kept = np.sort(np.argpartition(-block, many - 1, axis=1)[:, :many], axis=1)
+        values = np.take_along_axis(block, kept, axis=1)
+        return sparse.csr_array((values.ravel(), kept.ravel(), np.arange(n + 1) * many), shape=block.shape)
+
+    return keep
 
 
 def _log_density(draws: Draws, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
     total = np.full(rows.shape[0], -np.inf)
     count = 0
-    for _, weights in predictive(draws, rows, times=times, max_draws=max_draws):
-        total = np.logaddexp(total, np.logaddexp.reduce(weights, axis=1))
+    for _, sight in _sights(draws, rows, times, max_draws):
+        sight.add_density(total)
         count += 1
     return np.asarray(total - np.log(count))
 
 
 def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
     sizes = np.bincount(partition)
-    k = sizes.size
-    top = np.full(rows.shape[0], -np.inf)  # running maximum: the sums below are scaled by exp(-top)
-    affinity, alone, everything = np.zeros((rows.shape[0], k)), np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
-    for labels, weights in predictive(draws, rows, times=times, max_draws=max_draws):
-        higher = np.maximum(top, weights.max(axis=1))
-        shrink = np.exp(top - higher)
-        top = higher
-        share = np.exp(weights - top[:, None])
-        width = share.shape[1] - 1
-        overlap = np.bincount(labels.astype(np.int64) * k + partition, minlength=width * k).reshape(width, k)
-        affinity = affinity * shrink[:, None] + share[:, :-1] @ (overlap / sizes)
-        alone = alone * shrink + share[:, -1]
-        everything = everything * shrink + share.sum(axis=1)
-    out = np.empty((rows.shape[0], k + 1))
+    n, k = rows.shape[0], sizes.size
+    top = np.full(n, -np.inf)  # running maximum: the sums below are scaled by exp(-top)
+    affinity, alone, everything = np.zeros((n, k)), np.zeros(n), np.zeros(n)
+    for labels, sight in _sights(draws, rows, times, max_draws):
+        width = int(labels.max()) + 1
+        overlap = sparse.csr_array((np.ones(draws.n), (labels, partition)), shape=(width, k))
+        overlap.sum_duplicates()
+        share = overlap.data / sizes[overlap.indices]
+        sight.add_company(overlap.indptr.astype(np.int32), overlap.indices.astype(np.int32), share, top, affinity, alone, everything)
+    out = np.empty((n, k + 1))
     out[:, -1] = alone / everything
     company = affinity.sum(axis=1, keepdims=True)
     shares = np.divide(affinity, company, out=np.full_like(affinity, 1.0 / k), where=company > 0)
@@ -138,15 +171,14 @@ def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_dr
     return out
 
 
-def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
-    """Run `work` on blocks of new rows small enough for its tables, and join the answers."""
+def _blocks(draws: Draws, X_new: Any, times: Any, step: int) -> Iterator[tuple[Any, Any]]:
+    """New rows, checked, and their times, so many at a time."""
     fresh = _model_of(draws).likelihood.check_new(_by_name(draws, X_new))
     when = None if times is None else np.asarray(times)
     rows = fresh.shape[0]
     require(when is None or len(when) == rows, "predict", "times", times, f"have one entry for each of the {rows} new rows")
-    step = max(1, _ENTRIES // (int(draws.n_clusters.max()) + 1))
-    blocks = range(0, max(rows, 1), step)
-    return np.concatenate([work(fresh[i : i + step], None if when is None else when[i : i + step]) for i in blocks])
+    for i in range(0, max(rows, 1), step):
+        yield fresh[i : i + step], None if when is None else when[i : i + step]
 
 
 def _by_name(draws: Draws, X_new: Any) -> Any:

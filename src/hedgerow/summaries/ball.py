@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import require
-from hedgerow.summaries.distances import Loss, check_loss, distance
-from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, unique_draws
+from hedgerow.summaries.distances import Loss, check_loss, distances_from
+from hedgerow.summaries.kept import as_points
+from hedgerow.summaries.partitions import Labels, Points, as_partition, count_clusters, unique_draws, wide
 
 __all__ = ["CredibleBall", "credible_ball"]
 
@@ -75,16 +76,16 @@ def credible_ball(labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.
     >>> credible_ball([[0, 0, 1], [0, 1, 1], [0, 0, 1]], [0, 0, 1], prob=0.5).inside.tolist()
     [True, False, True]
     """
-    draws = as_draws(labels, "credible_ball")
-    middle = as_partition(centre, "credible_ball", "centre", draws.shape[1])
+    points = as_points(labels, "credible_ball")
+    middle = as_partition(centre, "credible_ball", "centre", points.place.size)
     check_loss(loss, "credible_ball")
     require(0.0 < prob < 1.0, "credible_ball", "prob", prob, "lie in (0, 1)")
-    far = distance(middle, draws, loss)
+    far = distances_from(middle, points, loss)
     needed = int(np.ceil(prob * far.size - 1e-9))
     radius = float(np.partition(far, needed - 1)[needed - 1])
     inside = far <= radius + 1e-12  # equal partitions may differ by rounding
-    within, far_within = draws[inside], far[inside]
-    clusters = count_clusters(within)
+    clusters = count_clusters(points.draws)
+    fewest, most = clusters[inside].min(), clusters[inside].max()
     return CredibleBall(
         centre=middle,
         radius=radius,
@@ -93,11 +94,13 @@ def credible_ball(labels: npt.ArrayLike, centre: npt.ArrayLike, prob: float = 0.
         loss=loss,
         distances=far.reshape(np.shape(labels)[:-1]),
         inside=inside.reshape(np.shape(labels)[:-1]),
-        horizontal=_farthest(within, far_within),
-        upper=_farthest(within[clusters == clusters.min()], far_within[clusters == clusters.min()]),
-        lower=_farthest(within[clusters == clusters.max()], far_within[clusters == clusters.max()]),
+        horizontal=_farthest(points, far, inside),
+        upper=_farthest(points, far, inside & (clusters == fewest)),
+        lower=_farthest(points, far, inside & (clusters == most)),
     )
 
 
-def _farthest(draws: Labels, far: npt.NDArray[np.float64]) -> Labels:
-    return unique_draws(draws[far >= far.max() - 1e-12])[0]
+def _farthest(points: Points, far: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> Labels:
+    """Of the draws in question those farthest away, each once."""
+    found = unique_draws(points.draws[which & (far >= far[which].max() - 1e-12)])[0]
+    return wide(found[:, points.place])

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
 from hedgerow.errors import require
-from hedgerow.summaries.coclustering import cluster_affinity
+from hedgerow.summaries.coclustering import home_affinity
 from hedgerow.summaries.partitions import Labels, as_partition
 from hedgerow.summaries.table import Table
 
-__all__ = ["Uncertainty", "cluster_table", "uncertainty"]
+__all__ = ["Uncertainty", "cluster_table", "rows_by_cluster", "uncertainty"]
 
 Array = npt.NDArray[np.float64]
 
@@ -67,11 +67,9 @@ def uncertainty(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Uncertainty:
     >>> uncertainty([[0, 0, 1], [0, 1, 1]], [0, 0, 1]).probability.round(2).tolist()
     [1.0, 0.5, 0.67]
     """
-    affinity = cluster_affinity(labels, partition)
-    n = affinity.shape[0]
+    n = np.shape(labels)[-1]
     own = as_partition(partition, "uncertainty", "partition", n)
-    at_home = affinity[np.arange(n), own]
-    total = affinity.sum(axis=1)
+    at_home, total = home_affinity(labels, own)
     probability = np.divide(at_home, total, out=np.ones(n), where=total > 0)
     return Uncertainty(own, 1.0 - at_home, probability)
 
@@ -130,7 +128,7 @@ def cluster_table(
     if top:
         columns["top"] = np.array([_best(score[k], words, top) for k in order])
     if labels is not None:
-        at_home = cluster_affinity(labels, own)[np.arange(n), own]
+        at_home = home_affinity(labels, own)[0]
         columns["stability"] = (np.bincount(own, weights=at_home) / sizes)[order]
     parts = {} if issparse(X) else {"mean": words, "spread": words}
     return Table(columns, title=f"{sizes.size} clusters of {n} points", parts=parts)
@@ -141,12 +139,18 @@ def _describe_dense(X: Array, own: Labels, sizes: npt.NDArray[np.intp]) -> tuple
     spread = np.empty_like(mean)
     with warnings.catch_warnings():  # a column that is missing throughout a cluster has no mean there: NaN
         warnings.simplefilter("ignore", RuntimeWarning)
-        for k in range(sizes.size):
-            mean[k] = np.nanmean(X[own == k], axis=0)
-            spread[k] = np.nanstd(X[own == k], axis=0)
+        for k, rows in enumerate(rows_by_cluster(own)):
+            inside = X[rows]
+            mean[k] = np.nanmean(inside, axis=0)
+            spread[k] = np.nanstd(inside, axis=0)
         centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
         score = np.abs(mean - centre) / np.where(scale > 0, scale, 1.0)
     return mean, spread, np.nan_to_num(score, nan=0.0)
+
+
+def rows_by_cluster(own: Labels) -> list[npt.NDArray[np.intp]]:
+    """The rows of each cluster, in order."""
+    return np.split(np.argsort(own, kind="stable"), np.cumsum(np.bincount(own))[:-1])
 
 
 def _describe_counts(X: csr_array, own: Labels, sizes: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:

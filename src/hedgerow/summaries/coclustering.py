@@ -9,17 +9,21 @@ spend its time on zeros. Either way costs at most about n²/22 counted pairs or 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import ssyrk
 from scipy.sparse import csr_array
 
+from hedgerow import _core
 from hedgerow.errors import ParameterError, require
-from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points
+from hedgerow.summaries.kept import KeptLabels, as_points
+from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points, wide
 
-__all__ = ["cluster_affinity", "similarity"]
+__all__ = ["cluster_affinity", "home_affinity", "similarity"]
 
 Array32 = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]
@@ -28,6 +32,7 @@ _DENSE_LIMIT = 20_000  # points; n × n in float32 is 1.6 GB there
 _WIDE = 22  # a cluster of more than n/22 points is cheaper as a dense column (measured)
 _PAIRS = 1 << 16  # pairs listed at a time: their index arrays stay in the cache
 _BYTES = 64 << 20  # scratch of one block of columns
+_WORTH_A_THREAD = 1 << 20
 _MAX_DRAWS = 1 << 24  # float32 counts are whole numbers up to here
 
 
@@ -58,7 +63,9 @@ def similarity(
     >>> similarity([[0, 0, 1], [0, 1, 1]]).tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     """
-    draws = as_draws(labels, "similarity")
+    some = rows is not None or columns is not None
+    kept = isinstance(labels, KeptLabels) and (some or not dense)
+    draws: npt.NDArray[Any] = labels.stored.reshape(-1, labels.shape[-1]) if kept else as_draws(labels, "similarity")
     n_draws, n = draws.shape
     require(n_draws < _MAX_DRAWS, "similarity", "labels", labels, f"hold fewer than {_MAX_DRAWS} draws")
     if rows is None and columns is None:
@@ -71,7 +78,7 @@ def similarity(
         return _whole(draws)
     left = _indices(rows, n, "rows")
     right = _indices(columns, n, "columns")
-    merged, _, place = merge_points(draws[:, np.concatenate([left, right])])  # each of them worked out once
+    merged, _, place = merge_points(wide(draws[:, np.concatenate([left, right])]))  # each of them worked out once
     (left, up), (right, across) = (np.unique(side, return_inverse=True) for side in np.split(place, [left.size]))
     return _block(merged, left, right)[up][:, across]
 
@@ -95,28 +102,53 @@ def cluster_affinity(labels: npt.ArrayLike, partition: npt.ArrayLike) -> Array:
     >>> cluster_affinity([[0, 0, 1], [0, 1, 1]], [0, 0, 1]).tolist()
     [[0.5, 0.0], [0.5, 0.5], [0.25, 0.5]]
     """
-    draws = as_draws(labels, "cluster_affinity")
-    n_draws, n = draws.shape
+    points = as_points(labels, "cluster_affinity")
+    n_draws, n = len(points.draws), points.place.size
     own = as_partition(partition, "cluster_affinity", "partition", n)
     k = int(own.max()) + 1
     sizes = np.bincount(own, minlength=k).astype(np.float64)
-    merged, copies, place = merge_points(np.vstack([draws, own]))
-    home = merged[-1].astype(np.int64)
-    points = np.arange(home.size)
+    points, home = points.of(own)
+    each = np.arange(home.size)
     total = np.zeros((home.size, k))
     alone = np.zeros(home.size)
-    for draw in merged[:-1]:
+    for draw in points.draws:
         width = int(draw.max()) + 1
-        table = np.bincount(draw * k + home, weights=copies, minlength=width * k).reshape(width, k)
+        codes = draw.astype(np.int64) * k + home
+        table = np.bincount(codes, weights=points.copies, minlength=width * k).reshape(width, k)
         total += table[draw]
         alone += table.sum(axis=1)[draw] == 1
-    total[points, home] -= n_draws
+    total[each, home] -= n_draws
     company = np.broadcast_to(sizes, (home.size, k)).copy()
-    company[points, home] -= 1.0
+    company[each, home] -= 1.0
     affinity: Array = total / np.maximum(company, 1.0) / n_draws
     single = sizes[home] == 1
-    affinity[points[single], home[single]] = alone[single] / n_draws
-    return affinity[place]
+    affinity[each[single], home[single]] = alone[single] / n_draws
+    return affinity[points.place]
+
+
+def home_affinity(labels: npt.ArrayLike, own: Labels) -> tuple[Array, Array]:
+    """Of every point the entry of `cluster_affinity` for its own cluster, and the sum over all clusters: (n,) both.
+
+    No table of points and clusters is made.
+    """
+    points = as_points(labels, "uncertainty")
+    sizes = np.bincount(own)
+    n_draws = len(points.draws)
+    points, home = points.of(own)
+    parts = _halves(n_draws, points.copies.size)
+    with ThreadPoolExecutor(len(parts)) as pool:
+        sums = list(pool.map(lambda part: _core.company(points.draws[part], points.copies, home, sizes.size), parts))
+    with_own, everywhere, alone = (sum(one[i] for one in sums) for i in range(3))
+    at_home = np.where(sizes[home] > 1, with_own / np.maximum(sizes[home] - 1, 1), alone) / n_draws
+    total = (everywhere + np.where(sizes[home] > 1, 0.0, alone)) / n_draws
+    return at_home[points.place], total[points.place]
+
+
+def _halves(n_draws: int, width: int) -> list[slice]:
+    """The draws in two parts for two threads, where there is work for them: always the same two, so that sums are the same."""
+    if n_draws * width < _WORTH_A_THREAD:
+        return [slice(None)]
+    return [slice(None, n_draws // 2), slice(n_draws // 2, None)]
 
 
 def _indices(points: npt.ArrayLike | None, n: int, name: str) -> npt.NDArray[np.intp]:

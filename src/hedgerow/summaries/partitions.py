@@ -9,15 +9,17 @@ these are 0, 1, ..., so that what is said of cluster 2 is said of the rows label
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow import _core
 from hedgerow.errors import ParameterError, require
 
 __all__ = [
     "Labels",
+    "Points",
     "as_draws",
     "as_partition",
     "by_size",
@@ -26,12 +28,12 @@ __all__ = [
     "is_canonical",
     "merge_points",
     "unique_draws",
+    "wide",
 ]
 
 Labels = npt.NDArray[np.int32]
 
 _BLOCK = 1 << 22  # labels worked on at a time: bounds the scratch memory, fits the cache well enough
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, odd
 
 
 def is_canonical(labels: npt.ArrayLike) -> bool:
@@ -49,6 +51,8 @@ def is_canonical(labels: npt.ArrayLike) -> bool:
     (True, False)
     """
     flat = _flatten(np.asarray(labels))
+    if flat.dtype in (np.uint8, np.uint16, np.int32) and flat.flags.c_contiguous and flat.shape[1] > 0:
+        return bool(_core.are_canonical(flat))
     step = max(1, _BLOCK // max(1, flat.shape[1]))
     return all(_rows_canonical(flat[start : start + step]) for start in range(0, flat.shape[0], step))
 
@@ -110,10 +114,15 @@ def by_size(labels: npt.ArrayLike) -> Labels:
     return out
 
 
-def count_clusters(labels: Labels) -> npt.NDArray[np.int32]:
+def count_clusters(labels: Any) -> npt.NDArray[np.int32]:
     """Clusters of each canonical partition on the last axis."""
-    counts: npt.NDArray[np.int32] = labels.max(axis=-1) + np.int32(1)
+    counts: npt.NDArray[np.int32] = labels.max(axis=-1).astype(np.int32) + np.int32(1)
     return counts
+
+
+def wide(labels: npt.NDArray[Any]) -> Labels:
+    """Labels as int32."""
+    return labels.astype(np.int32, copy=False)
 
 
 def as_draws(labels: npt.ArrayLike, owner: str) -> Labels:
@@ -133,7 +142,7 @@ def as_partition(labels: npt.ArrayLike, owner: str, name: str, n_points: int) ->
     return canonical(array)
 
 
-def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
+def unique_draws(draws: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Distinct canonical draws and their shares, which sum to one.
 
     Peaked posteriors visit the same partition again and again; weighing it once is cheaper and exact.
@@ -142,28 +151,55 @@ def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
     for at, draw in enumerate(np.ascontiguousarray(draws)):
         seen.setdefault(blake2b(draw, digest_size=32).digest(), []).append(at)
     first, counts = [at[0] for at in seen.values()], np.array([len(at) for at in seen.values()])
+    if len(first) == len(draws):
+        return np.ascontiguousarray(draws), np.full(len(draws), 1 / len(draws))
     return np.ascontiguousarray(draws[first]), counts / draws.shape[0]
 
 
-def merge_points(draws: Labels) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+class Points(NamedTuple):
+    """Rows that no draw takes apart, as one point each.
+
+    Attributes
+    ----------
+    draws : (D, points)
+        The labels of every point, in the type that they came in.
+    copies : (points,) int64
+        Rows behind each.
+    place : (n,) intp
+        The point of every row.
+    """
+
+    draws: npt.NDArray[Any]
+    copies: npt.NDArray[np.int64]
+    place: npt.NDArray[np.intp]
+
+    def of(self, partition: Labels) -> tuple[Points, Labels]:
+        """These points, taken apart where a partition (n,) does, and its labels of each."""
+        own = np.empty(self.copies.size, np.int32)
+        own[self.place] = partition
+        if np.array_equal(own[self.place], partition):
+            return self, own
+        width = int(partition.max()) + 1
+        codes, place = np.unique(self.place * width + partition, return_inverse=True)
+        return Points(np.ascontiguousarray(self.draws[:, codes // width]), np.bincount(place), place), (codes % width).astype(np.int32)
+
+
+def merge_points(draws: npt.NDArray[Any]) -> Points:
     """Points that no draw takes apart, as one: canonical draws (D, m) of them, how many each stands for, and which is whose (n,).
 
     The points are numbered by first appearance. They are told apart by a hash of their labels, and then compared.
     """
-    key = np.zeros(draws.shape[1], dtype=np.uint64)
-    for draw in draws:
-        key ^= draw.astype(np.uint64)
-        key *= _MIX
-        key ^= key >> np.uint64(29)
-    _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    step = max(1, _BLOCK // draws.shape[1])
-    if any(np.any(part[:, first[place]] != part) for part in (draws[at : at + step] for at in range(0, len(draws), step))):
+    draws = np.ascontiguousarray(draws)
+    _, first, place = np.unique(_core.point_keys(draws), return_index=True, return_inverse=True)
+    if not _core.stand_together(draws, first[place].astype(np.int32)):
         _, first, place = np.unique(draws, axis=1, return_index=True, return_inverse=True)  # two hashes met
+    if first.size == draws.shape[1]:
+        return Points(draws, np.ones(first.size, np.int64), np.arange(first.size))
     rank = np.empty(first.size, dtype=np.intp)
     order = np.argsort(first)
     rank[order] = np.arange(first.size)
     place = rank[place.ravel()]
-    return np.ascontiguousarray(draws[:, first[order]]), np.bincount(place), place
+    return Points(np.ascontiguousarray(draws[:, first[order]]), np.bincount(place), place)
 
 
 def _integers(labels: npt.ArrayLike, owner: str, name: str = "labels") -> npt.NDArray[Any]:
@@ -187,6 +223,8 @@ def _rows_canonical(rows: npt.NDArray[Any]) -> bool:
         return True
     if rows[:, 0].any() or int(rows.min()) < 0:
         return False
+    if rows.dtype.kind == "u":
+        rows = rows.astype(np.int64 if rows.itemsize > 2 else np.int32)  # one above the highest must not be 0
     highest = np.maximum.accumulate(rows, axis=1)
     return bool(np.all(rows[:, 1:] <= highest[:, :-1] + 1))
 

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, issparse
 
 from hedgerow.errors import require
 from hedgerow.numerals import mean_and_spread
-from hedgerow.summaries.clusters import Array, cluster_table, uncertainty
+from hedgerow.summaries.clusters import Array, cluster_table, rows_by_cluster, uncertainty
 from hedgerow.summaries.partitions import Labels, as_partition
 from hedgerow.summaries.table import Table
 from hedgerow.writing import write_text
@@ -197,7 +197,8 @@ def profiles(
         out["typical"] = called[_typical(np.asarray(X, np.float64), own, table)]
     if labels is not None:
         probability = uncertainty(labels, own).probability
-        out["doubtful"] = called[[int(np.flatnonzero(own == k)[np.argmin(probability[own == k])]) for k in table["cluster"]]]
+        members = rows_by_cluster(own)
+        out["doubtful"] = called[[int(members[k][np.argmin(probability[members[k]])]) for k in table["cluster"]]]
     out |= {"mean": table["mean"], "spread": table["spread"]}
     return Profiles(Table(out, title=table.title, parts=table.parts), told, facts, tuple(heads) if words is not None else None)
 
@@ -208,8 +209,9 @@ def _facts(X: Array, own: Labels, table: Table, heads: list[str], most: int) -> 
     count, total = seen.sum(axis=0), np.where(seen, X, 0.0).sum(axis=0)
     scale = np.sqrt(np.maximum(np.where(seen, X - total / np.maximum(count, 1), 0.0) ** 2, 0.0).sum(axis=0) / np.maximum(count, 1))
     facts = []
+    members = rows_by_cluster(own)
     for row, k in enumerate(table["cluster"]):
-        inside = own == k
+        inside = members[k]
         here = seen[inside].sum(axis=0)
         rest = (total - np.where(seen[inside], X[inside], 0.0).sum(axis=0)) / np.maximum(count - here, 1)
         z = np.nan_to_num((table["mean"][row] - rest) / np.where(scale > 0, scale, 1.0))
@@ -227,8 +229,9 @@ def _fact(name: str, mean: float, spread: float, z: float) -> Fact:
 def _typical(X: Array, own: Labels, table: Table) -> npt.NDArray[np.intp]:
     """The row of each cluster that is nearest to its mean, columns in units of their spread there."""
     found = []
+    members = rows_by_cluster(own)
     for row, k in enumerate(table["cluster"]):
-        inside = np.flatnonzero(own == k)
+        inside = members[k]
         spread = np.where(table["spread"][row] > 0, table["spread"][row], 1.0)
         gap = (X[inside] - table["mean"][row]) / spread
         away = np.where(np.isnan(gap), 1.0, gap**2).sum(axis=1)  # what is missing is as far off as most entries are
@@ -242,11 +245,10 @@ def _explained(X: Array, own: Labels) -> Array:
     values = np.where(seen, X, 0.0)
     count = np.maximum(seen.sum(axis=0), 1)
     Z = np.where(seen, X - values.sum(axis=0) / count, 0.0)
-    k = int(own.max()) + 1
     between = np.zeros(X.shape[1])
-    for c in range(k):
-        here = np.maximum(seen[own == c].sum(axis=0), 1)
-        between += Z[own == c].sum(axis=0) ** 2 / here
+    for rows in rows_by_cluster(own):
+        here = np.maximum(seen[rows].sum(axis=0), 1)
+        between += Z[rows].sum(axis=0) ** 2 / here
     total = (Z**2).sum(axis=0)
     return np.asarray(np.divide(between, total, out=np.zeros_like(total), where=total > 0))
 
