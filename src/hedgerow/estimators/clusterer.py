@@ -26,14 +26,17 @@ from hedgerow.priors import Prior
 from hedgerow.resolution import Levels
 from hedgerow.resolution import levels as run_levels
 from hedgerow.sampling import Agreement, sample
+from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
 from hedgerow.summaries.distances import Loss, check_loss
+from hedgerow.summaries.kept import KeptLabels
 
 __all__ = ["HedgerowClusterer"]
 
 FAR_APART = 1.1  # R-hat of the log joint from which chains are told to disagree
 PREDICTION_DRAWS = 200
 LEVELS, SPLITS = 8, 3
+STAGES = ("one partition for all draws", "how sure each row is")
 
 
 class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PredictingClusterer):  # type: ignore[misc]
@@ -57,7 +60,8 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         What the labels minimise in expectation.
     draws, warmup : int, default as many as it takes
         As for `sample`. Left out, chains are run until they agree: at most 2,000 draws after 500 up to 7,500 entries (rows x
-        columns), then fewer in proportion, but 250 and 250 are always allowed. Memory: chains x draws x rows x 4 bytes.
+        columns), then fewer in proportion, but 250 and 250 up to 400,000 entries, and 20 and 20 always. Memory: chains x draws x rows
+        x 4 bytes, or a byte or two where that is over 134 MB.
     until : Agreement, default Agreement() within those limits
         When chains agree well enough, and what may be spent on it.
     chains : int, default 4
@@ -72,7 +76,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     random_state : int, RandomState, Generator or None
         A whole number makes fits repeatable to the bit.
     verbose : bool, default False
-        Show bars of progress on the error stream while chains run.
+        Show a bar of progress on the error stream, with the time left. Ctrl-C ends a fit with the best partition so far.
 
     Attributes
     ----------
@@ -145,30 +149,46 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         model, init = self._at_resolution(model, data, groups, seed)
         model = model.resolve(data)
         length = default_draws(model, data)
-        post = sample(
-            model,
-            data,
-            kernel=self.kernel,
-            draws=self.draws,
-            until=self._until(length),
-            warmup=min(500, length) if self.warmup is None else self.warmup,
-            chains=self.chains,
-            seed=seed,
-            init=init,
-            times=groups,
-            progress=bool(self.verbose),
-        )
-        found = post.point_estimate(self.loss)
+        with whole_job(bool(self.verbose), STAGES):
+            post = sample(
+                model,
+                data,
+                kernel=self.kernel,
+                draws=self.draws,
+                until=self._until(length),
+                warmup=min(500, length) if self.warmup is None else self.warmup,
+                chains=self.chains,
+                seed=seed,
+                init=init,
+                times=groups,
+                progress=bool(self.verbose),
+            )
+            own = self._labels_of(post)
+            stage(STAGES[1])
+            sure = post.uncertainty(own).probability
+            stage("")
         self.posterior_: Posterior = post
         self.model_: Mixture = model if post.model is None else post.model
-        self.labels_ = fold_labels(found.labels, rows, n)
-        self.n_clusters_ = found.n_clusters
-        self.probabilities_ = fold_means(post.uncertainty(found.labels).probability, found.labels, self.labels_, rows)
-        self._partition, self._rows = found.labels, rows
+        self.labels_ = fold_labels(own, rows, n)
+        self.n_clusters_ = int(own.max()) + 1
+        self.probabilities_ = fold_means(sure, own, self.labels_, rows)
+        self._partition, self._rows = own, rows
         self._outlier_scores: npt.NDArray[np.float64] | None = None
-        self._n_features_out = found.n_clusters + 1
+        self._n_features_out = self.n_clusters_ + 1
         _warn_if_apart(post, self.loss)
         return self
+
+    def _labels_of(self, post: Posterior) -> npt.NDArray[np.int32]:
+        """The point estimate; where Ctrl-C leaves no time for one, the best there is, with a warning."""
+        stage(STAGES[0])
+        try:
+            found = post.point_estimate(self.loss)
+            if not found.stopped:
+                return found.labels
+        except KeyboardInterrupt:
+            pass
+        warnings.warn("Stopped while looking for one partition: labels_ are the best that was found so far.", UserWarning, stacklevel=3)
+        return post.best_so_far(self.loss)
 
     def _at_resolution(self, model: Mixture, data: Any, times: Any, seed: int) -> tuple[Mixture, Any]:
         """The model at the power asked for or looked for, and where its chains begin."""
@@ -245,7 +265,11 @@ def _warn_if_apart(post: Posterior, loss: Loss) -> None:
     apart = rhat(post.log_joint)
     if apart <= FAR_APART:
         return
-    alone = [point_estimate(chain[None], loss).labels for chain in post.labels]
+    kept = post.labels
+    alone = [
+        point_estimate(KeptLabels(c[None]) if isinstance(kept, KeptLabels) else c[None], loss).labels
+        for c in getattr(kept, "stored", kept)
+    ]
     alike = min(ari(one, other) for i, one in enumerate(alone) for other in alone[:i])
     if alike == 1.0:
         told = f"Each of the {post.chains} chains alone gives the same labels; probabilities may still depend on random_state."

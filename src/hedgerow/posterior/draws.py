@@ -30,8 +30,8 @@ TRACES = NAMES
 class Draws(MeasureTraces):
     """What the chains left behind.
 
-    `labels` (chain, draw, n) are canonical; more than 33 million of them are `KeptLabels`, which answer as an array does and take a byte
-    or two each; `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
+    `labels` (chain, draw, n) are canonical; more than 33 million of them are `KeptLabels`, which answer as an array does and take a
+    byte or two each. `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
     Under a `MixedNRM` prior log_u has a third axis over groups and alpha one over basis measures, and `times` holds the group of
     every row. `X` is the data as the likelihood checked it, `model` the resolved mixture, `run` the record of the run.
     """

@@ -159,7 +159,7 @@ class Posterior(Pictured):
         """
         return prediction.log_density(self, X, times=times, max_draws=max_draws)
 
-    def outlier_scores(self, *, max_draws: int | None = 50) -> FloatArray:
+    def outlier_scores(self, *, max_draws: int | None = None) -> FloatArray:
         """How unlikely every row is under the density that the others give it, as a rank: (n,), 0 the most likely row, 1 the least.
 
         In each draw the row's density is that of the mixture without the row (a cluster that it has alone does not help it), averaged
@@ -167,7 +167,8 @@ class Posterior(Pictured):
 
         Parameters
         ----------
-        max_draws : int or None
+        max_draws : int, optional
+            By default 50, or where rows × clusters are more than 20 million as many as a thousand million densities allow, but 10.
 
         Returns
         -------

@@ -38,6 +38,7 @@ __all__ = ["left_out_density", "log_density", "membership", "most_probable", "pr
 _SUMS = 1 << 24  # of (new rows × clusters) kept at a time
 _ROWS = 1 << 20  # new rows at a time
 _WORTH_A_THREAD = 1 << 16  # densities
+_DENSITIES, _LEFT_OUT = 1_000_000_000, (10, 50)  # that outlier scores cost at the most, but for the least number of draws; and the most
 
 Reduce = Callable[[FloatArray], Any]
 
@@ -88,9 +89,11 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     """log p(x | the other rows and their partition) of every row of the data, averaged over the draws: (n,).
 
     In each draw the row is taken out of its cluster; a cluster that it has alone is gone then. The partition of the others is that of
-    the draw, in which the row had its say.
+    the draw, in which the row had its say. Without `max_draws` 50 draws, or fewer where rows and clusters are many.
     """
     model = _model_of(draws)
+    if max_draws is None:
+        max_draws = int(min(_LEFT_OUT[1], max(_LEFT_OUT[0], _DENSITIES // (draws.n * max(draws.n_clusters.mean(), 1.0)))))
     grouping = None if draws.times is None else model.prior.group(draws.times, draws.n, "outlier_scores")
     bound = model.likelihood.bind(draws.X)
     prior = model.prior.to_core(grouping)

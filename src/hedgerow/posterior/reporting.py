@@ -142,6 +142,7 @@ def run_record(draws: Draws) -> dict[str, object]:
         "draws",
         "chains",
         "interrupted",
+        "warming",
         "columns",
         "sampled",
         "until",
@@ -272,6 +273,9 @@ def _similarity(draws: Draws, whole: FloatArray | None, order: npt.NDArray[np.in
 
 
 def _notes(draws: Draws) -> list[str]:
+    if draws.run.get("warming"):
+        stand = f"the partitions where {draws.chains} of {draws.run.get('chains', draws.chains)} chains stood"
+        return [f"The run was looked at in its warm-up: these are {stand}, and no draws of the posterior."]
     if not draws.run.get("interrupted"):
         return []
     length, chains = draws.run.get("draws", draws.draws), draws.run.get("chains", draws.chains)

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from hedgerow import _core
 from hedgerow.errors import ParameterError, require
 from hedgerow.summaries.kept import KeptLabels, as_points
-from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points, wide
+from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points
 
 __all__ = ["cluster_affinity", "home_affinity", "similarity"]
 
@@ -78,7 +78,9 @@ def similarity(
         return _whole(draws)
     left = _indices(rows, n, "rows")
     right = _indices(columns, n, "columns")
-    merged, _, place = merge_points(wide(draws[:, np.concatenate([left, right])]))  # each of them worked out once
+    merged, _, place = merge_points(
+        draws[:, np.concatenate([left, right])].astype(np.int32, copy=False)
+    )  # each of them worked out once
     (left, up), (right, across) = (np.unique(side, return_inverse=True) for side in np.split(place, [left.size]))
     return _block(merged, left, right)[up][:, across]
 

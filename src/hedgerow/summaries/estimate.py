@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,8 @@ class PointEstimate:
         The number of clusters that it would have had.
     within : float or None
         The share of the draws that the limits were taken from.
+    stopped : bool
+        Whether the search was cut short by Ctrl-C: the best that was found until then.
 
     >>> labels, expected_loss = point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
     >>> labels
@@ -86,6 +88,7 @@ class PointEstimate:
     limits: tuple[int, int] | None = None
     unlimited: int = 0
     within: float | None = None
+    stopped: bool = False
 
     @property
     def words(self) -> str:
@@ -98,6 +101,7 @@ class PointEstimate:
             why = "" if self.within is None else f", as {self.within:.0%} of the draws have"
             told += f" among those with {span}{why} (without that limit {self.unlimited})"
         left = int((self.labels < 0).sum())
+        told += "; the search was stopped early" if self.stopped else ""
         return told + (f"; {left:,} rows of smaller clusters are left out (-1)" if left else "")
 
     def __iter__(self) -> Iterator[Any]:
@@ -144,8 +148,11 @@ def point_estimate(
         Of the search, in turn at the best draws and at random sequential allocations; the same seed gives the same answer.
     seed : int
     max_draws : int or None, default 1000
-        Bounds the work: more draws than that are thinned evenly, and expected loss means the mean over the draws that are left. So are draws
-        of very many rows that some draw takes apart from all others: 67 million labels of such rows are used, but 50 draws at the least.
+        Bounds the work: more draws than that are thinned evenly, and expected loss means the mean over the draws that are left. So
+        are draws of very many rows in doubt, which some draw takes apart from all others: 67 million labels of such rows are used,
+        and 50 draws at the least.
+
+    Ctrl-C ends the search with the best partition so far, of those descents that were under way too; a second one raises.
 
     Returns
     -------
@@ -188,7 +195,9 @@ def point_estimate(
         own = np.where(sizes[own] >= min_size, own, -1).astype(np.int32)
         found = int((sizes >= min_size).sum())
     by_draws = within if max_clusters is None or limits[1] < max_clusters else None
-    return PointEstimate(own, best_loss, loss, found, weight, limits if held else None, unlimited, by_draws if held else None)
+    return PointEstimate(
+        own, best_loss, loss, found, weight, limits if held else None, unlimited, by_draws if held else None, search.stopped
+    )
 
 
 def _limits(counts: npt.NDArray[np.int32], within: float | None, weight: float, max_clusters: int | None) -> tuple[int, int]:
@@ -216,6 +225,7 @@ class _Search:
         seed: int,
     ) -> None:
         self.draws, self.runs, self.seed = draws, runs, seed
+        self.stopped = False
         tried = max(_COMPARED // draws.size, _LEAST_TRIED)
         some = None if 2 * tried >= len(draws) else evenly(len(draws), tried)
         self.expected = np.full(len(draws), np.inf)
@@ -266,8 +276,16 @@ class _Search:
             found = canonical(own.labels)
             return found, self.measure(found)
 
+        if self.stopped:
+            return min(known, key=lambda one: one[1])
         with ThreadPoolExecutor(min(self.runs, os.cpu_count() or 1)) as pool:
-            known += pool.map(descend, range(self.runs))
+            descents = [pool.submit(descend, run) for run in range(self.runs)]
+            try:
+                wait(descents)
+            except KeyboardInterrupt:  # those under way come to their end
+                self.stopped = True
+                pool.shutdown(cancel_futures=True)
+        known += [one.result() for one in descents if not one.cancelled()]
         return min(known, key=lambda one: one[1])
 
 
