@@ -301,10 +301,8 @@ class RunFolder:
         stage("")
         where = f"stopped; the draws are saved in {self.path / RUN}"
         if not (self.path / LABELS).exists():
-            columns: dict[str, Any] = {
-                "row": range(post.n) if notes.rows is None else notes.rows,
-                "cluster": post.best_so_far(notes.loss),
-            }
+            loss: Any = notes.loss
+            columns = {"row": range(post.n) if notes.rows is None else notes.rows, "cluster": post.best_so_far(loss)}
             write_labels(self.path / LABELS, columns, safe=notes.safe_csv)
             where += f" and the best partition so far in {self.path / LABELS}"
         return f"{where}; `hedgerow resume {self.path}` writes what is missing"

@@ -29,7 +29,7 @@ from hedgerow.sampling import Agreement, sample
 from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
 from hedgerow.summaries.distances import Loss, check_loss
-from hedgerow.summaries.kept import KeptLabels
+from hedgerow.summaries.kept import chains_apart
 
 __all__ = ["HedgerowClusterer"]
 
@@ -265,11 +265,7 @@ def _warn_if_apart(post: Posterior, loss: Loss) -> None:
     apart = rhat(post.log_joint)
     if apart <= FAR_APART:
         return
-    kept = post.labels
-    alone = [
-        point_estimate(KeptLabels(c[None]) if isinstance(kept, KeptLabels) else c[None], loss).labels
-        for c in getattr(kept, "stored", kept)
-    ]
+    alone = [point_estimate(chain, loss).labels for chain in chains_apart(post.labels)]
     alike = min(ari(one, other) for i, one in enumerate(alone) for other in alone[:i])
     if alike == 1.0:
         told = f"Each of the {post.chains} chains alone gives the same labels; probabilities may still depend on random_state."

@@ -78,9 +78,7 @@ def similarity(
         return _whole(draws)
     left = _indices(rows, n, "rows")
     right = _indices(columns, n, "columns")
-    merged, _, place = merge_points(
-        draws[:, np.concatenate([left, right])].astype(np.int32, copy=False)
-    )  # each of them worked out once
+    merged, _, place = merge_points(draws[:, np.concatenate([left, right])].astype(np.int32, copy=False))  # each worked out once
     (left, up), (right, across) = (np.unique(side, return_inverse=True) for side in np.split(place, [left.size]))
     return _block(merged, left, right)[up][:, across]
 
