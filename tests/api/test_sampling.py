@@ -250,9 +250,9 @@ def test_an_interrupt_returns_the_draws_so_far(model, X) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_interrupt_before_the_first_draw_is_an_interrupt(model, X) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        draw(model, X, warmup=10**6, callbacks=[lambda update: _thread.interrupt_main() if update.done < 5 else None])
+def test_an_interrupt_before_the_first_draw_tells_where_chains_stand(model, X) -> None:
+    post = draw(model, X, warmup=10**6, callbacks=[lambda update: _thread.interrupt_main() if update.done < 5 else None])
+    assert (post.run["warming"], post.run["interrupted"], post.draws) == (True, True, 1)
 
 
 def test_ctrl_c_from_outside(tmp_path) -> None:

@@ -14,7 +14,7 @@ from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import STAGES, Notes, RunFolder, read_every
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError, need_extra
-from hedgerow.estimators.defaults import default_draws
+from hedgerow.estimators.defaults import SOME_DRAWS, default_draws
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.resolution import levels
@@ -108,6 +108,9 @@ def run(options: argparse.Namespace) -> None:
         length = default_draws(model, source.X)
         if until is not None and options.max_draws is None:
             until = replace(until, max_draws=length)
+        if length < SOME_DRAWS and options.draws is None:
+            meanwhile = f"`hedgerow summary {folder.path}` says meanwhile what there is; Ctrl-C ends the run with that."
+            say(f"Many rows: {length} draws of a chain at the most (--max-draws, --warmup and --draws for more). {meanwhile}")
         beside = columns_of(source) if options.with_columns else None
         reading = None if source.reading is None else source.reading.to_json()
         notes = Notes(

@@ -113,6 +113,8 @@ class Chain:
     >>> chain.restore(state)
     >>> bool((chain.run(3).labels == first.labels).all()), chain.log_joint() < 0
     (True, True)
+    >>> chain.here().labels.shape
+    (1, 3)
     """
 
     def __init__(
