@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
@@ -13,7 +14,23 @@ namespace hedgerow {
 
 namespace {
 
-constexpr double kNothing = -745.0;  // exp of anything less is zero
+constexpr double kNothing = -745.0;           // exp of anything less is zero
+constexpr double kFar = 60.0, kSmall = 1e-9;  // e^-60 is less than half the last bit of anything that is not small
+
+// log(exp(x) + exp(y)) in NumPy's steps.
+double numpy_log_add(double x, double y) {
+  if (x == y) return x + std::numbers::ln2;
+  const double apart = x - y;
+  return apart > 0.0 ? x + std::log1p(std::exp(-apart)) : y + std::log1p(std::exp(apart));
+}
+
+// The sum of all in NumPy's order, to the last bit; what would change none is passed over.
+double numpy_log_sum(const double* x, int n) {
+  double sum = x[0];
+  for (int i = 1; i < n; ++i)
+    if (!(x[i] < sum - kFar && std::abs(sum) > kSmall)) sum = numpy_log_add(sum, x[i]);
+  return sum;
+}
 
 }  // namespace
 
@@ -54,10 +71,8 @@ void Foresight::weights(const std::vector<int>& groups, double* out) {
 }
 
 void Foresight::add_density(const std::vector<int>& groups, double* log_total) {
-  in_stretches(static_cast<int>(threads_.size()), rows(), [&](int t, int i) {
-    const double here = log_sum_near(look(t, i, groups), k_ + 1), high = std::max(here, log_total[i]);
-    if (high > -kInf) log_total[i] = high + std::log(std::exp(here - high) + std::exp(log_total[i] - high));
-  });
+  in_stretches(static_cast<int>(threads_.size()), rows(),
+               [&](int t, int i) { log_total[i] = numpy_log_add(log_total[i], numpy_log_sum(look(t, i, groups), k_ + 1)); });
 }
 
 void Foresight::add_company(const std::vector<int>& groups, const Overlap& overlap, const Company& company) {

@@ -351,16 +351,16 @@ def visit(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float
     Marginal Gibbs sampling of some rows, given the statistics of all clusters.
     """
 
-def are_canonical(draws: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> bool:
+def are_canonical(draws: NDArray[Any]) -> bool:
     """Whether every draw is numbered in order of first appearance."""
 
-def point_keys(draws: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint64]:
+def point_keys(draws: NDArray[Any]) -> NDArray[numpy.uint64]:
     """A hash of every point's labels over all draws."""
 
-def stand_together(draws: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], standing: NDArray[numpy.int32]) -> bool:
+def stand_together(draws: NDArray[Any], standing: NDArray[numpy.int32]) -> bool:
     """Whether no draw takes a point from the one that stands for it."""
 
-def company(draws: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], copies: NDArray[numpy.int64], own: NDArray[numpy.int32], clusters: int) -> tuple[Any, ...]:
+def company(draws: NDArray[Any], copies: NDArray[numpy.int64], own: NDArray[numpy.int32], clusters: int) -> tuple[Any, ...]:
     """
     Sums over draws for every point: others of its own cluster with it, mean shares of all clusters with it, draws alone.
     """
@@ -370,7 +370,7 @@ class JointSums:
     Sums of f over the joint clusters of a partition with draws; `copies` rows stand behind every point.
     """
 
-    def __init__(self, draws: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], copies: NDArray[numpy.int64], f: NDArray[numpy.float64]) -> None: ...
+    def __init__(self, draws: NDArray[Any], copies: NDArray[numpy.int64], f: NDArray[numpy.float64]) -> None: ...
 
     def run(self, partition: NDArray[numpy.int32], first: int = 0) -> NDArray[numpy.float64]:
         """One sum for each draw from `first` on."""
@@ -378,7 +378,7 @@ class JointSums:
 class PartitionSearch:
     """Greedy search for the partition of least expected loss over draws."""
 
-    def __init__(self, draws: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], f: NDArray[numpy.float64], adjusted: bool = False, joining: float = 1.0) -> None: ...
+    def __init__(self, draws: NDArray[Any], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], f: NDArray[numpy.float64], adjusted: bool = False, joining: float = 1.0) -> None: ...
 
     def copy(self) -> PartitionSearch:
         """

@@ -30,7 +30,6 @@ from hedgerow.summaries import (
     vi,
 )
 from hedgerow.summaries import coclustering as coclustering_module
-from hedgerow.summaries import partitions as partitions_module
 from hedgerow.summaries.distances import LOSSES as KINDS
 from hedgerow.summaries.distances import count_function
 from hedgerow.summaries.partitions import merge_points
@@ -235,9 +234,7 @@ def test_merged_points_are_those_with_equal_labels_in_every_draw(monkeypatch: py
     assert merged.shape[1] == len(np.unique(stack, axis=1).T) == place.max() + 1
     assert np.array_equal(copies, np.bincount(place))
     assert np.array_equal(canonical(place), place)
-    monkeypatch.setattr(
-        partitions_module._core, "point_keys", lambda draws: np.zeros(draws.shape[1], np.uint64)
-    )  # every hash the same: they meet
+    monkeypatch.setattr("hedgerow._core.point_keys", lambda draws: np.zeros(draws.shape[1], np.uint64))  # every hash the same
     again = merge_points(stack)
     assert all(np.array_equal(a, b) for a, b in zip(again, (merged, copies, place), strict=True))
 

@@ -255,7 +255,8 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     @asks_new_rows("(n_new, n_clusters_ + 1)")
     def transform(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""
-        return self.predict_proba(X, times)
+        proba: npt.NDArray[np.float64] = self.predict_proba(X, times)
+        return proba
 
 
 def _warn_if_apart(post: Posterior, loss: Loss) -> None:

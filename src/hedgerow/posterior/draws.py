@@ -48,7 +48,8 @@ class Draws(MeasureTraces):
     def __post_init__(self) -> None:
         """Check that all arrays speak of the same draws and rows."""
         put = object.__setattr__  # the dataclass is frozen
-        labels = self.labels if isinstance(self.labels, KeptLabels) else np.asarray(self.labels)
+        given: Any = self.labels
+        labels = given if isinstance(given, KeptLabels) else np.asarray(given)
         good = labels.ndim == 3 and labels.size > 0
         require(good, "Posterior", "labels", self.labels, "have the shape (chain, draw, row), with at least one of each")
         put(self, "labels", keep(labels))

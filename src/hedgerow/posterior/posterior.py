@@ -104,7 +104,8 @@ class Posterior(Pictured):
             column[column == block.shape[1] - 1] = -1
             return column
 
-        return np.concatenate(prediction.membership(self, own, X, times=times, max_draws=max_draws, reduce=best))
+        joined: IntArray = np.concatenate(prediction.membership(self, own, X, times=times, max_draws=max_draws, reduce=best))
+        return joined
 
     def predict_proba(
         self,

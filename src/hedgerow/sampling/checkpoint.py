@@ -211,11 +211,11 @@ def look_into(path: str | os.PathLike[str], owner: str) -> tuple[Plan, FolderRec
         plan = _at_its_round(read_description(folder / manifest.plan.name, None, None), manifest, None, None)
         try:
             begins = [] if any(chain.drawn for chain in manifest.chains) else [_newest(folder, chain) for chain in manifest.chains]
-            break
+            return plan, FolderRecorder(folder, None, manifest, plan.n, None), begins
         except (FormatError, OSError):  # the run has gone on meanwhile, and these states with it
             if trial == TRIALS - 1:
                 raise
-    return plan, FolderRecorder(folder, None, manifest, plan.n, None), begins
+    raise AssertionError("the last trial returns or raises")
 
 
 def _newest(folder: Path, chain: ChainFiles) -> Begin:

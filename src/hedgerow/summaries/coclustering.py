@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from hedgerow import _core
 from hedgerow.errors import ParameterError, require
-from hedgerow.summaries.kept import KeptLabels, as_points
+from hedgerow.summaries.kept import KeptLabels, as_points, as_stored
 from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points
 
 __all__ = ["cluster_affinity", "home_affinity", "similarity"]
@@ -63,9 +63,8 @@ def similarity(
     >>> similarity([[0, 0, 1], [0, 1, 1]]).tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     """
-    some = rows is not None or columns is not None
-    kept = isinstance(labels, KeptLabels) and (some or not dense)
-    draws: npt.NDArray[Any] = labels.stored.reshape(-1, labels.shape[-1]) if kept else as_draws(labels, "similarity")
+    narrow = isinstance(labels, KeptLabels) and not (rows is None and columns is None and dense)  # of which a block is taken
+    draws: npt.NDArray[Any] = as_stored(labels) if narrow else as_draws(labels, "similarity")
     n_draws, n = draws.shape
     require(n_draws < _MAX_DRAWS, "similarity", "labels", labels, f"hold fewer than {_MAX_DRAWS} draws")
     if rows is None and columns is None:

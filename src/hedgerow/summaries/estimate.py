@@ -195,8 +195,8 @@ def point_estimate(
         own = np.where(sizes[own] >= min_size, own, -1).astype(np.int32)
         found = int((sizes >= min_size).sum())
     by_draws = within if max_clusters is None or limits[1] < max_clusters else None
-    held_to = (limits, unlimited, by_draws) if held else (None, unlimited, None)
-    return PointEstimate(own, best_loss, loss, found, weight, *held_to, stopped=search.stopped)
+    held_to = (limits, by_draws) if held else (None, None)
+    return PointEstimate(own, best_loss, loss, found, weight, held_to[0], unlimited, held_to[1], search.stopped)
 
 
 def _limits(counts: npt.NDArray[np.int32], within: float | None, weight: float, max_clusters: int | None) -> tuple[int, int]:

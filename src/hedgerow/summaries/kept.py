@@ -16,7 +16,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from hedgerow.summaries.partitions import Labels, Points, as_draws, canonical, is_canonical, merge_points
 
-__all__ = ["MANY", "KeptLabels", "as_points", "chains_apart", "keep", "label_type", "narrowed"]
+__all__ = ["MANY", "KeptLabels", "as_points", "as_stored", "chains_apart", "keep", "label_type", "narrowed"]
 
 MANY = 1 << 25  # labels; up to so many are an int32 array
 _TYPES: tuple[type[np.uint8 | np.uint16 | np.int32], ...] = (np.uint8, np.uint16, np.int32)
@@ -131,6 +131,12 @@ def _highest(draw: npt.NDArray[Any]) -> int:
     """The largest label that a draw has once it is canonical, or more."""
     low, high = int(draw.min()), int(draw.max())
     return high if low == 0 and high < draw.size else draw.size - 1
+
+
+def as_stored(labels: Any) -> npt.NDArray[Any]:
+    """The draws (D, n) of `KeptLabels` in their own type."""
+    stored: npt.NDArray[Any] = labels.stored
+    return stored.reshape(-1, stored.shape[-1])
 
 
 def chains_apart(labels: Any) -> list[Any]:
