@@ -101,6 +101,18 @@ void bind_estimate(nb::module_& m) {
   m.def("point_keys", &keys_of_points, nb::arg("draws"), "A hash of every point's labels over all draws.");
   m.def("stand_together", &points_stand_together, nb::arg("draws"), nb::arg("standing"),
         "Whether no draw takes a point from the one that stands for it.");
+  m.def(
+      "together",
+      [](AnyLabels draws, int threads) {
+        const KeptLabels labels = kept(draws);
+        if (threads < 1) throw std::invalid_argument("threads must be 1 or more");
+        float* out;
+        auto counts = make_array<float>({draws.shape(1), draws.shape(1)}, &out);
+        nb::gil_scoped_release release;
+        together(labels, threads, out);
+        return counts;
+      },
+      nb::arg("draws"), nb::arg("threads") = 1, "How many draws have each two points together, (points, points).");
   m.def("company", &company_of_points, nb::arg("draws"), nb::arg("copies"), nb::arg("own"), nb::arg("clusters"),
         "Sums over draws for every point: others of its own cluster with it, mean shares of all clusters with it, draws alone.");
   nb::class_<HeldJointSums>(m, "JointSums",
@@ -160,6 +172,7 @@ void bind_estimate(nb::module_& m) {
           },
           nb::arg("seed"), nb::arg("sequence"), nb::arg("max_sweeps") = 100, nb::arg("zealous") = 10,
           "Sweep until no move helps, then rebuild whole clusters while that helps.")
+      .def("stop", &PartitionSearch::stop, "End the descents of this search and of its copies soon, each where it is.")
       .def("limit", &PartitionSearch::limit, nb::arg("least"), nb::arg("most"), "Keep the number of clusters between the two.")
       .def(
           "join_down",

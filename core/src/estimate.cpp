@@ -295,6 +295,7 @@ int PartitionSearch::sweep(const std::vector<int>& points, Rng& rng, std::vector
   std::sort(order.begin(), order.end());
   int moved = 0;
   for (const auto& [key, i] : order) {
+    if (stopped()) return 0;
     const Choice choice = best(i);
     const double step = f_[n_rows_] - f_[n_rows_ - copies_[i]];
     const double rounding = adjusted_ ? kRoundingAdjusted : kRounding * std::max(step, 1.0);
@@ -330,7 +331,7 @@ void PartitionSearch::sweep_to_rest(Rng& rng, int max_sweeps) {
   std::vector<double> margins(n_points_);
   for (int s = 0; s < max_sweeps; ++s) {
     close_gaps();
-    if (sweep(all, rng, margins) == 0) return;
+    if (sweep(all, rng, margins) == 0 || stopped()) return;
     std::vector<double> sorted = margins;
     const auto tenth = sorted.begin() + n_points_ / 10;
     std::nth_element(sorted.begin(), tenth, sorted.end());
@@ -372,7 +373,7 @@ bool PartitionSearch::rebuild(int column, Rng& rng) {
 
 void PartitionSearch::descend(Rng& rng, int max_sweeps, int zealous) {
   sweep_to_rest(rng, max_sweeps);
-  for (int z = 0; z < zealous; ++z) {
+  for (int z = 0; z < zealous && !stopped(); ++z) {
     std::vector<int> occupied;
     for (std::size_t k = 0; k < sizes_.size(); ++k)
       if (sizes_[k] > 0) occupied.push_back(static_cast<int>(k));

@@ -5,11 +5,66 @@
 #include <stdexcept>
 #include <vector>
 
+#include "stretches.hpp"
+
 namespace hedgerow {
 
 namespace {
 
 constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ull;  // 2^64 over the golden ratio, odd
+constexpr int kTile = 32;                              // points by points at a time: with kStretch draws of each they fit the cache
+constexpr int kStretch = 480;                          // draws
+constexpr int kRun = 240;                              // equal labels are counted in the type of the labels, which must hold so many
+
+template <class Label>
+int equal_labels(const Label* a, const Label* b, int n) {
+  int total = 0;
+  for (int first = 0; first < n; first += kRun) {
+    const int last = std::min(first + kRun, n);
+    Label run = 0;
+    for (int d = first; d < last; ++d) run = static_cast<Label>(run + (a[d] == b[d]));
+    total += run;
+  }
+  return total;
+}
+
+// The same with each point's labels side by side. Tiles go to threads in turn, each of a pair of points once.
+template <class Label>
+void count_together(const std::vector<Label>& by_point, int draws, int points, int threads, float* out) {
+  const int tiles = (points + kTile - 1) / kTile;
+  in_stretches(threads, threads, [&](int t, int) {
+    std::vector<int> count(static_cast<std::size_t>(kTile) * kTile);
+    for (int tile = t; tile < tiles * tiles; tile += threads) {
+      const int top = tile / tiles * kTile, left = tile % tiles * kTile;
+      if (left < top) continue;
+      const int bottom = std::min(top + kTile, points), right = std::min(left + kTile, points);
+      std::fill(count.begin(), count.end(), 0);
+      for (int first = 0; first < draws; first += kStretch) {
+        const int many = std::min(kStretch, draws - first);
+        for (int i = top; i < bottom; ++i) {
+          const Label* a = by_point.data() + static_cast<std::size_t>(i) * draws + first;
+          for (int j = std::max(left, i); j < right; ++j)
+            count[(i - top) * kTile + j - left] += equal_labels(a, by_point.data() + static_cast<std::size_t>(j) * draws + first, many);
+        }
+      }
+      for (int i = top; i < bottom; ++i)
+        for (int j = std::max(left, i); j < right; ++j)
+          out[static_cast<std::size_t>(i) * points + j] = out[static_cast<std::size_t>(j) * points + i] =
+              static_cast<float>(count[(i - top) * kTile + j - left]);
+    }
+  });
+}
+
+template <class Label>
+void count_as(const KeptLabels& labels, int threads, float* out) {
+  std::vector<Label> by_point(static_cast<std::size_t>(labels.draws) * labels.points);
+  for (int first = 0; first < labels.draws; first += kTile)  // a few draws at a time: what is written lies close by
+    for (int d = first; d < std::min(first + kTile, labels.draws); ++d)
+      labels.with(d, [&](const auto* at) {
+        for (int i = 0; i < labels.points; ++i) by_point[static_cast<std::size_t>(i) * labels.draws + d] = static_cast<Label>(at[i]);
+      });
+  count_together(by_point, labels.draws, labels.points, threads, out);
+}
 
 }  // namespace
 
@@ -108,6 +163,17 @@ void company(const KeptLabels& labels, const std::int64_t* copies, const std::in
       }
     });
   }
+}
+
+void together(const KeptLabels& labels, int threads, float* out) {
+  int clusters = 0;
+  for (int d = 0; d < labels.draws; ++d) clusters = std::max(clusters, clusters_of(labels, d));
+  if (clusters <= 1 << 8)
+    count_as<std::uint8_t>(labels, threads, out);
+  else if (clusters <= 1 << 16)
+    count_as<std::uint16_t>(labels, threads, out);
+  else
+    count_as<std::int32_t>(labels, threads, out);
 }
 
 }  // namespace hedgerow

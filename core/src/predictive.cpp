@@ -15,6 +15,7 @@ namespace hedgerow {
 namespace {
 
 constexpr double kNothing = -745.0;           // exp of anything less is zero
+constexpr double kNear = 38.0;                // and e^-38 of anything above one
 constexpr double kFar = 60.0, kSmall = 1e-9;  // e^-60 is less than half the last bit of anything that is not small
 
 // log(exp(x) + exp(y)) in NumPy's steps.
@@ -28,7 +29,7 @@ double numpy_log_add(double x, double y) {
 double numpy_log_sum(const double* x, int n) {
   double sum = x[0];
   for (int i = 1; i < n; ++i)
-    if (!(x[i] < sum - kFar && std::abs(sum) > kSmall)) sum = numpy_log_add(sum, x[i]);
+    if (!(x[i] < sum - (std::abs(sum) > 1.0 ? kNear : kFar) && std::abs(sum) > kSmall)) sum = numpy_log_add(sum, x[i]);
   return sum;
 }
 

@@ -360,6 +360,9 @@ def point_keys(draws: NDArray[Any]) -> NDArray[numpy.uint64]:
 def stand_together(draws: NDArray[Any], standing: NDArray[numpy.int32]) -> bool:
     """Whether no draw takes a point from the one that stands for it."""
 
+def together(draws: NDArray[Any], threads: int = 1) -> NDArray[numpy.float32]:
+    """How many draws have each two points together, (points, points)."""
+
 def company(draws: NDArray[Any], copies: NDArray[numpy.int64], own: NDArray[numpy.int32], clusters: int) -> tuple[Any, ...]:
     """
     Sums over draws for every point: others of its own cluster with it, mean shares of all clusters with it, draws alone.
@@ -394,6 +397,11 @@ class PartitionSearch:
     def descend(self, seed: int, sequence: int, max_sweeps: int = 100, zealous: int = 10) -> None:
         """
         Sweep until no move helps, then rebuild whole clusters while that helps.
+        """
+
+    def stop(self) -> None:
+        """
+        End the descents of this search and of its copies soon, each where it is.
         """
 
     def limit(self, least: int, most: int) -> None:

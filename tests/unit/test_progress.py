@@ -102,6 +102,7 @@ def test_a_search_that_is_stopped_has_an_answer(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(estimate_module, "wait", interrupted)
     found = summaries.point_estimate(stack)
     assert found.stopped
+    assert sorted(set(found.labels.tolist())) == list(range(found.n_clusters))
     assert "stopped early" in found.words
     best_draw = min(np.mean(summaries.distance(draw, stack, "vi")) for draw in stack)
     assert found.expected_loss <= best_draw + 1e-9

@@ -77,15 +77,13 @@ def test_similarity_mixes_wide_and_narrow_clusters_in_one_draw() -> None:
     assert np.allclose(similarity(stack), together(stack), atol=1e-6)
 
 
-def test_similarity_in_several_blocks_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coclustering_module, "_BYTES", 1 << 16)
-    monkeypatch.setattr(coclustering_module, "_PAIRS", 64)
-    stack = noisy_draws(np.random.default_rng(6), 17, 150, 12, 0.5)
-    with monkeypatch.context() as patched:  # fresh memory is often zero by luck
-        patched.setattr(np, "empty", lambda shape, dtype=float, order="C": np.full(shape, 7, dtype, order))
-        found = similarity(stack)
-    assert np.allclose(found, together(stack), atol=1e-6)
+@pytest.mark.parametrize(("draws", "n", "clusters", "noise"), [(17, 150, 12, 0.5), (1000, 70, 3, 0.0), (1500, 33, 300, 0.5)])
+def test_similarity_in_tiles_of_points_and_stretches_of_draws(draws: int, n: int, clusters: int, noise: float) -> None:
+    stack = canonical(noisy_draws(np.random.default_rng(6), draws, n, clusters, noise))
+    assert np.allclose(similarity(stack), together(stack), atol=1e-6)
     assert np.allclose(similarity(stack, rows=[3, 4]), together(stack)[[3, 4]], atol=1e-6)
+    for threads in (1, 3):
+        assert np.array_equal(_core.together(np.ascontiguousarray(stack), threads) * np.float32(1.0 / draws), similarity(stack))
 
 
 def test_a_large_matrix_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@
 // The number of clusters can be kept between limits: no move opens a cluster too many or closes one too many.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,6 +71,8 @@ class PartitionSearch {
   void allocate(Rng& rng);
   // Sweeps until no point moves; then dissolves `zealous` whole clusters and rebuilds them, keeping what helps.
   void descend(Rng& rng, int max_sweeps, int zealous);
+  // Ends the descents of this search and of all its copies soon, each where it is; from any thread.
+  void stop() { stopped_->store(true, std::memory_order_relaxed); }
 
  private:
   struct Entry {
@@ -105,6 +108,9 @@ class PartitionSearch {
   double one_minus_rand() const;
   void random_order(std::vector<int>& points, Rng& rng) const;
 
+  bool stopped() const { return stopped_->load(std::memory_order_relaxed); }
+
+  std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   int n_draws_, n_points_;
   std::int64_t n_rows_ = 0;
   bool adjusted_;

@@ -39,4 +39,7 @@ bool stand_together(const KeptLabels& labels, const std::int32_t* standing);
 void company(const KeptLabels& labels, const std::int64_t* copies, const std::int32_t* own, int clusters, double* home, double* all,
              double* alone);
 
+// How many draws have each two points together, (points × points), in so many threads.
+void together(const KeptLabels& labels, int threads, float* out);
+
 }  // namespace hedgerow

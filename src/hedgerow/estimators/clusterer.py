@@ -60,7 +60,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         What the labels minimise in expectation.
     draws, warmup : int, default as many as it takes
         As for `sample`. Left out, chains are run until they agree: at most 2,000 draws after 500 up to 7,500 entries (rows x
-        columns), then fewer in proportion, but 250 and 250 up to 400,000 entries, and 20 and 20 always. Memory: chains x draws x rows
+        columns), then fewer in proportion, but 250 and 250 up to 350,000 entries, and 20 and 20 always. Memory: chains x draws x rows
         x 4 bytes, or a byte or two where that is over 134 MB.
     until : Agreement, default Agreement() within those limits
         When chains agree well enough, and what may be spent on it.

@@ -1,21 +1,17 @@
 """Co-clustering probabilities: how often two points share a cluster over the draws.
 
-S[i, j] = (1/D) #{d : label_d(i) = label_d(j)} = (1/D) (Z Zᵀ)[i, j], with Z the one-hot columns of all draws side by
-side. Wide columns (clusters with a good share of the points) go through one matrix product in float32, which
-is exact for counts below 2^24; the pairs inside narrow clusters are counted one by one, because a product would
-spend its time on zeros. Either way costs at most about n²/22 counted pairs or 22 dense columns a draw.
+S[i, j] = (1/D) #{d : label_d(i) = label_d(j)}. Labels are laid out point by point in as few bytes as hold them, and those of two
+points compared many at a time (`together` in the core); a block of the matrix is a product of one-hot columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import ssyrk
 from scipy.sparse import csr_array
 
 from hedgerow import _core
@@ -29,8 +25,6 @@ Array32 = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]
 
 _DENSE_LIMIT = 20_000  # points; n × n in float32 is 1.6 GB there
-_WIDE = 22  # a cluster of more than n/22 points is cheaper as a dense column (measured)
-_PAIRS = 1 << 16  # pairs listed at a time: their index arrays stay in the cache
 _BYTES = 64 << 20  # scratch of one block of columns
 _WORTH_A_THREAD = 1 << 20
 _MAX_DRAWS = 1 << 24  # float32 counts are whole numbers up to here
@@ -63,8 +57,7 @@ def similarity(
     >>> similarity([[0, 0, 1], [0, 1, 1]]).tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     """
-    narrow = isinstance(labels, KeptLabels) and not (rows is None and columns is None and dense)  # of which a block is taken
-    draws: npt.NDArray[Any] = as_stored(labels) if narrow else as_draws(labels, "similarity")
+    draws: npt.NDArray[Any] = as_stored(labels) if isinstance(labels, KeptLabels) else as_draws(labels, "similarity")
     n_draws, n = draws.shape
     require(n_draws < _MAX_DRAWS, "similarity", "labels", labels, f"hold fewer than {_MAX_DRAWS} draws")
     if rows is None and columns is None:
@@ -159,74 +152,13 @@ def _indices(points: npt.ArrayLike | None, n: int, name: str) -> npt.NDArray[np.
     return array.astype(np.intp) % n
 
 
-def _whole(draws: Labels) -> Array32:
-    """The symmetric matrix; only its upper triangle is computed, in an order that keeps clusters together."""
+def _whole(draws: npt.NDArray[Any]) -> Array32:
+    """The symmetric matrix."""
     n_draws, n = draws.shape
-    order = np.lexsort(draws[:: max(1, n_draws // 8)][::-1])  # neighbours in memory share clusters
-    draws = np.ascontiguousarray(draws[:, order])
-    total = np.zeros((n, n), dtype=np.float32, order="F")
-    for wide, narrow in _column_blocks(draws):
-        if wide.shape[1]:
-            total = ssyrk(1.0, wide, beta=1.0, c=total, overwrite_c=1)
-        _count_pairs(narrow, total)
-    np.fill_diagonal(total, n_draws)
+    total: Array32 = _core.together(draws, (os.cpu_count() or 1) if n_draws * n * n > _WORTH_A_THREAD << 6 else 1)
     total *= np.float32(1.0 / n_draws)
-    result = np.empty((n, n), dtype=np.float32)
-    step = max(1, _BYTES // (8 * n))
-    for start in range(0, n, step):  # unsort and mirror block by block: no third n × n array
-        stop = min(n, start + step)
-        block = np.triu(total[start:stop, start:stop], 1)
-        result[np.ix_(order[start:stop], order[start:stop])] = block + block.T
-        right = total[start:stop, stop:]
-        result[np.ix_(order[start:stop], order[stop:])] = right
-        result[np.ix_(order[stop:], order[start:stop])] = right.T
-    np.fill_diagonal(result, 1.0)
-    return result
-
-
-def _column_blocks(draws: Labels) -> Iterator[tuple[Array32, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]]:
-    """Blocks of draws: the one-hot columns of wide clusters, and (points, cluster codes) of narrow ones sorted."""
-    n_draws, n = draws.shape
-    step = max(1, min(n_draws, _BYTES // (4 * n * _WIDE)))
-    for start in range(0, n_draws, step):
-        block = draws[start : start + step]
-        width = int(block.max()) + 1
-        codes = block.astype(np.int64) + np.arange(block.shape[0])[:, None] * width
-        sizes = np.bincount(codes.ravel(), minlength=block.shape[0] * width)
-        is_wide = sizes * _WIDE > n
-        column = np.cumsum(is_wide) - 1
-        wide = np.zeros((n, int(is_wide.sum())), dtype=np.float32, order="F")
-        which, point = np.nonzero(is_wide[codes])
-        wide[point, column[codes[which, point]]] = 1.0
-        which, point = np.nonzero(~is_wide[codes])
-        code = codes[which, point]
-        by_code = np.argsort(code, kind="stable")
-        yield wide, (point[by_code].astype(np.int64), code[by_code])
-
-
-def _count_pairs(narrow: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], total: Array32) -> None:
-    """Add one to the upper triangle of `total` (Fortran order) for every pair inside a narrow cluster.
-
-    Members of a cluster lie side by side in `point`, so the partners of a position are the places from the next one
-    to the end of its run. Pairs are listed a cache-full at a time.
-    """
-    point, code = narrow
-    if code.size == 0:
-        return
-    flat = total.reshape(-1, order="F")  # a view: entry (i, j) sits at i + n j
-    scaled = point * total.shape[0]
-    position = np.arange(code.size)
-    partners = np.searchsorted(code, code, side="right") - position - 1
-    before = np.concatenate(([0], np.cumsum(partners)))
-    cuts = np.unique(np.searchsorted(before, np.arange(0, before[-1] + _PAIRS, _PAIRS)))
-    cuts[-1] = code.size
-    for low, high in pairwise(cuts):
-        times = partners[low:high]
-        partner = np.repeat(position[low:high] + 1 - before[low:high], times)
-        partner += np.arange(before[low], before[high])
-        entry = scaled[partner]
-        entry += np.repeat(point[low:high], times)
-        np.add.at(flat, entry, np.float32(1.0))
+    np.fill_diagonal(total, 1.0)
+    return total
 
 
 def _block(draws: Labels, left: npt.NDArray[np.intp], right: npt.NDArray[np.intp]) -> Array32:

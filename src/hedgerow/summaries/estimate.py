@@ -47,7 +47,7 @@ _SWEEPS = 100  # at most, of one descent
 _REBUILT = 10  # clusters that a descent dissolves and rebuilds
 _COMPARED = 30_000_000  # points looked at to find the best draws, but for the least number of draws that are tried
 _LEAST_TRIED = 50
-_CELLS = 1 << 26  # points x draws that are searched; of more, fewer draws
+_CELLS = 1 << 23  # points x draws that are searched; of more, fewer draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ def point_estimate(
     seed : int
     max_draws : int or None, default 1000
         Bounds the work: more draws than that are thinned evenly, and expected loss means the mean over the draws that are left. So
-        are draws of very many rows in doubt, which some draw takes apart from all others: 67 million labels of such rows are used,
+        are draws of very many rows in doubt, which some draw takes apart from all others: 8 million labels of such rows are used,
         and 50 draws at the least.
 
     Ctrl-C ends the search with the best partition so far, of those descents that were under way too; a second one raises.
@@ -281,8 +281,9 @@ class _Search:
             descents = [pool.submit(descend, run) for run in range(self.runs)]
             try:
                 wait(descents)
-            except KeyboardInterrupt:  # those under way come to their end
+            except KeyboardInterrupt:  # those under way end where they are
                 self.stopped = True
+                self.start.stop()
                 pool.shutdown(cancel_futures=True)
         known += [one.result() for one in descents if not one.cancelled()]
         return min(known, key=lambda one: one[1])
