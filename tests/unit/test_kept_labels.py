@@ -38,7 +38,7 @@ def test_they_answer_as_an_array_does(clusters: int, kind: type) -> None:
     kept = keep(labels)
     assert isinstance(kept, KeptLabels)
     assert kept.stored.dtype == kind
-    assert (kept.shape, kept.ndim, kept.size, len(kept), kept.dtype) == (labels.shape, 3, labels.size, 2, np.int32)
+    assert (kept.shape, kept.ndim, kept.size, len(kept), kept.dtype) == (labels.shape, 3, labels.size, 2, np.dtype(np.int32))
     assert kept.nbytes < labels.nbytes
     for part in (kept[1, 2], kept[:, 1:], kept[0], np.asarray(kept), next(iter(kept)), kept.reshape(-1, 2000), kept + 0):
         assert part.dtype == np.int32

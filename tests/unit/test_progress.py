@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from concurrent import futures
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from hedgerow import summaries
 from hedgerow.sampling import progress as progress_module
 from hedgerow.sampling.progress import Tally, Update, open_progress, open_steps, stage, whole_job
-from hedgerow.summaries import estimate as estimate_module
 
 
 class Clock:
@@ -93,13 +93,13 @@ def test_steps_without_an_end(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_search_that_is_stopped_has_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     stack = summaries.canonical(rng.integers(4, size=(40, 60)))
-    real = estimate_module.wait
+    real = futures.wait
 
     def interrupted(descents: Any) -> None:
         real(descents[:1])
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(estimate_module, "wait", interrupted)
+    monkeypatch.setattr("hedgerow.summaries.estimate.wait", interrupted)
     found = summaries.point_estimate(stack)
     assert found.stopped
     assert sorted(set(found.labels.tolist())) == list(range(found.n_clusters))
