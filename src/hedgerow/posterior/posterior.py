@@ -100,7 +100,7 @@ class Posterior(Pictured):
         own = self._partition(partition, "predict")
 
         def best(block: FloatArray) -> IntArray:
-            column = np.argmax(block, axis=1).astype(np.int32)
+            column: IntArray = np.argmax(block, axis=1).astype(np.int32)
             column[column == block.shape[1] - 1] = -1
             return column
 
