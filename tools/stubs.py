@@ -19,6 +19,7 @@ def render() -> str:
     generator.put(module)
     text: str = generator.get()
     text = re.sub(r"Annotated\[(NDArray\[numpy\.\w+\]), dict\([^)]*\([^)]*\)[^)]*\)\]", r"\1", text)
+    text = re.sub(r"Annotated\[NDArray, dict\([^)]*\([^)]*\)[^)]*\)\]", "NDArray[Any]", text)  # of several types
     text = re.sub(r"\bdict\b(?!\[)(?!\()", "dict[str, Any]", text)
     text = re.sub(r"\blist\b(?!\[)(?!\()", "list[Any]", text)
     text = re.sub(r"\btuple\b(?!\[)(?!\()", "tuple[Any, ...]", text)

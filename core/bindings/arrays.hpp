@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,20 @@ inline void check(bool good, const char* what) {
 template <class T>
 std::vector<T> list_of(In<T, 1> a) {
   return std::vector<T>(a.data(), a.data() + a.shape(0));
+}
+
+// Labels that use every number from 0 to the largest.
+inline void check_labels(const std::vector<int>& labels, int rows) {
+  if (static_cast<int>(labels.size()) != rows) throw std::invalid_argument("labels must have one entry per row");
+  int k = 0;
+  for (int x : labels) {
+    if (x < 0 || x >= rows) throw std::invalid_argument("labels must lie in 0..n-1");
+    k = std::max(k, x + 1);
+  }
+  std::vector<char> used(k, 0);
+  for (int x : labels) used[x] = 1;
+  for (char u : used)
+    if (!u) throw std::invalid_argument("labels must use every number from 0 to their maximum");
 }
 
 // The group of every row, checked; empty where there is one.
@@ -83,6 +98,7 @@ nb::dict forest_dict(const ForestArrays& f);
 void bind_likelihoods(nb::module_& m);
 void bind_measures(nb::module_& m);
 void bind_chain(nb::module_& m);
+void bind_predictions(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_streams(nb::module_& m);
 void bind_shard(nb::module_& m);

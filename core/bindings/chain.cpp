@@ -20,14 +20,11 @@
 #include "hedgerow/kernels/split_merge.hpp"
 #include "hedgerow/kernels/tempered.hpp"
 #include "hedgerow/kernels/tree_guided.hpp"
-#include "hedgerow/predictive.hpp"
 #include "hedgerow/smc.hpp"
 #include "interrupts.hpp"
 #include "measures.hpp"
 
 namespace hedgerow::bindings {
-
-constexpr int kImputingSweeps = 5;  // after a start that is a draw already but for the order of rows
 
 // Makes a fresh kernel for every chain.
 struct KernelFactory {
@@ -36,19 +33,6 @@ struct KernelFactory {
 };
 
 using Values = std::vector<double>;
-
-static void check_labels(const std::vector<int>& labels, int rows) {
-  if (static_cast<int>(labels.size()) != rows) throw std::invalid_argument("labels must have one entry per row");
-  int k = 0;
-  for (int x : labels) {
-    if (x < 0 || x >= rows) throw std::invalid_argument("labels must lie in 0..n-1");
-    k = std::max(k, x + 1);
-  }
-  std::vector<char> used(k, 0);
-  for (int x : labels) used[x] = 1;
-  for (char u : used)
-    if (!u) throw std::invalid_argument("labels must use every number from 0 to their maximum");
-}
 
 class PyChain {
  public:
@@ -156,57 +140,6 @@ class PyChain {
  private:
   std::unique_ptr<Chain> chain_;
 };
-
-// One draw as a state: labels of the first rows of the likelihood, u and hyper-parameters. Missing entries that are filled in belong to
-// a draw and are not kept with it: they are drawn again given its labels.
-struct OneDraw {
-  std::shared_ptr<const Likelihood> own;
-  std::unique_ptr<State> state;
-};
-
-static OneDraw draw_of(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior, const nb::dict& values,
-                       std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed) {
-  std::vector<int> start = list_of(labels);
-  if (static_cast<int>(start.size()) != n_old || n_old > likelihood.rows())
-    throw std::invalid_argument("labels must have n_old entries");
-  check_labels(start, n_old);
-  std::vector<int> sizes(prior.groups, 0);
-  std::vector<int> old_groups = groups_of(groups, n_old, prior.groups);
-  if (old_groups.empty()) sizes[0] = n_old;
-  for (int t : old_groups) ++sizes[t];
-  Measure measure(prior, sizes);
-  measure.set(measure_of(values, measure));
-  OneDraw draw{likelihood.fork(), nullptr};
-  draw.state = std::make_unique<State>(draw.own ? *draw.own : likelihood, prior, std::move(old_groups), Rng(seed));
-  draw.state->measure = measure;
-  impute_given_labels(*draw.state, start, kImputingSweeps);
-  draw.state->partition.assign(start);
-  return draw;
-}
-
-static Out<double> predictive_weights(const Likelihood& likelihood, int n_old, In<std::int32_t, 1> labels, const Prior& prior,
-                                      const nb::dict& values, std::optional<In<std::int32_t, 1>> groups,
-                                      std::optional<In<std::int32_t, 1>> new_groups, std::uint64_t seed) {
-  if (new_groups.has_value() != groups.has_value()) throw std::invalid_argument("old and new rows must both have groups, or neither");
-  const OneDraw draw = draw_of(likelihood, n_old, labels, prior, values, groups, seed);
-  std::vector<int> fresh_groups = new_groups ? groups_of(new_groups, likelihood.rows() - n_old, prior.groups) : std::vector<int>{};
-  double* out;
-  auto result = make_array<double>(
-      {static_cast<std::size_t>(likelihood.rows() - n_old), static_cast<std::size_t>(draw.state->partition.clusters() + 1)}, &out);
-  nb::gil_scoped_release release;
-  predictive(*draw.state, n_old, fresh_groups, out);
-  return result;
-}
-
-static Out<double> left_out_density(const Likelihood& likelihood, In<std::int32_t, 1> labels, const Prior& prior,
-                                    const nb::dict& values, std::optional<In<std::int32_t, 1>> groups, std::uint64_t seed) {
-  const OneDraw draw = draw_of(likelihood, likelihood.rows(), labels, prior, values, groups, seed);
-  double* out;
-  auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows())}, &out);
-  nb::gil_scoped_release release;
-  left_out(*draw.state, out);
-  return result;
-}
 
 void bind_chain(nb::module_& m) {
   nb::class_<KernelFactory>(m, "Kernel", "A recipe for a kernel; every chain makes its own.")
@@ -372,12 +305,6 @@ void bind_chain(nb::module_& m) {
       .def_prop_rw(
           "update_hyper", [](PyChain& c) { return c.chain().state.update_hyper; },
           [](PyChain& c, bool v) { c.chain().state.update_hyper = v; });
-
-  m.def("predictive", &predictive_weights, nb::arg("likelihood"), nb::arg("n_old"), nb::arg("labels"), nb::arg("prior"),
-        nb::arg("measure"), nb::arg("groups") = nb::none(), nb::arg("new_groups") = nb::none(), nb::arg("seed") = 0,
-        "log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).");
-  m.def("left_out", &left_out_density, nb::arg("likelihood"), nb::arg("labels"), nb::arg("prior"), nb::arg("measure"),
-        nb::arg("groups") = nb::none(), nb::arg("seed") = 0, "Log density of every row given the others and their partition, (n).");
 }
 
 }  // namespace hedgerow::bindings

@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
   hedgerow::bindings::bind_likelihoods(m);
   hedgerow::bindings::bind_measures(m);
   hedgerow::bindings::bind_chain(m);
+  hedgerow::bindings::bind_predictions(m);
   hedgerow::bindings::bind_trees(m);
   hedgerow::bindings::bind_shard(m);
   hedgerow::bindings::bind_known(m);

@@ -19,15 +19,15 @@ double pairs(double count) { return 0.5 * count * (count - 1.0); }
 
 }  // namespace
 
-PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies,
-                                 const double* weights, const double* f, bool adjusted, double joining)
-    : n_draws_(n_draws),
-      n_points_(n_points),
+PartitionSearch::PartitionSearch(const NarrowLabels& draws, const std::int64_t* copies, const double* weights, const double* f,
+                                 bool adjusted, double joining)
+    : n_draws_(draws.draws),
+      n_points_(draws.points),
       adjusted_(adjusted),
       joining_(joining),
-      copies_(copies, copies + n_points),
-      weights_(weights, weights + n_draws),
-      labels_(n_points, -1) {
+      copies_(copies, copies + draws.points),
+      weights_(weights, weights + draws.draws),
+      labels_(draws.points, -1) {
   for (std::int64_t m : copies_) {
     if (m < 1) throw std::invalid_argument("copies must be 1 or more");
     n_rows_ += m;
@@ -37,26 +37,29 @@ PartitionSearch::PartitionSearch(const std::int32_t* draws, int n_draws, int n_p
   if (n_rows_ > INT32_MAX) throw std::invalid_argument("copies must add up to fewer than 2^31 rows");
   f_.assign(f, f + n_rows_ + 1);
   all_pairs_ = std::max(1.0, pairs(static_cast<double>(n_rows_)));
-  draw_pairs_.assign(n_draws, 0.0);
-  auto cells = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(n_draws) * n_points);
+  draw_pairs_.assign(n_draws_, 0.0);
+  auto cells = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(n_draws_) * n_points_);
   auto cell_weights = std::make_shared<std::vector<double>>(1, 0.0);
-  for (int d = 0; d < n_draws; ++d) {
-    const std::int32_t* draw = draws + static_cast<std::size_t>(d) * n_points;
-    const int clusters = clusters_of(draw, n_points);
+  for (int d = 0; d < n_draws_; ++d) {
+    const int clusters = clusters_of(draws, d);
     widest_draw_ = std::max(widest_draw_, clusters);
     std::vector<std::int64_t> size(clusters, 0);
     std::vector<int> met(clusters, 0), number(clusters, 0);
-    for (int i = 0; i < n_points; ++i) {
-      size[draw[i]] += copies_[i];
-      ++met[draw[i]];
-    }
+    draws.with(d, [&](const auto* draw) {
+      for (int i = 0; i < n_points_; ++i) {
+        size[draw[i]] += copies_[i];
+        ++met[draw[i]];
+      }
+    });
     for (int l = 0; l < clusters; ++l) {
       draw_pairs_[d] += pairs(static_cast<double>(size[l]));
       if (met[l] < 2) continue;  // of a point alone, nothing is ever shared
       number[l] = static_cast<int>(n_cells_++);
       cell_weights->push_back(weights_[d]);
     }
-    for (int i = 0; i < n_points; ++i) (*cells)[static_cast<std::size_t>(i) * n_draws + d] = number[draw[i]];
+    draws.with(d, [&](const auto* draw) {
+      for (int i = 0; i < n_points_; ++i) (*cells)[static_cast<std::size_t>(i) * n_draws_ + d] = number[draw[i]];
+    });
   }
   cells_ = std::move(cells);
   cell_weights_ = std::move(cell_weights);
@@ -298,6 +301,7 @@ int PartitionSearch::sweep(const std::vector<int>& points, Rng& rng, std::vector
   std::sort(order.begin(), order.end());
   int moved = 0;
   for (const auto& [key, i] : order) {
+    if (stopped()) return 0;
     const Choice choice = best(i);
     const double step = f_[n_rows_] - f_[n_rows_ - copies_[i]];
     const double rounding = adjusted_ ? kRoundingAdjusted : kRounding * std::max(step, 1.0);
@@ -333,7 +337,7 @@ void PartitionSearch::sweep_to_rest(Rng& rng, int max_sweeps) {
   std::vector<double> margins(n_points_);
   for (int s = 0; s < max_sweeps; ++s) {
     close_gaps();
-    if (sweep(all, rng, margins) == 0) return;
+    if (sweep(all, rng, margins) == 0 || stopped()) return;
     std::vector<double> sorted = margins;
     const auto tenth = sorted.begin() + n_points_ / 10;
     std::nth_element(sorted.begin(), tenth, sorted.end());
@@ -375,7 +379,7 @@ bool PartitionSearch::rebuild(int column, Rng& rng) {
 
 void PartitionSearch::descend(Rng& rng, int max_sweeps, int zealous) {
   sweep_to_rest(rng, max_sweeps);
-  for (int z = 0; z < zealous; ++z) {
+  for (int z = 0; z < zealous && !stopped(); ++z) {
     std::vector<int> occupied;
     for (std::size_t k = 0; k < sizes_.size(); ++k)
       if (sizes_[k] > 0) occupied.push_back(static_cast<int>(k));

@@ -22,19 +22,18 @@ int clusters_of(const std::int32_t* labels, int n) {
   return top + 1;
 }
 
-JointSums::JointSums(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* f)
-    : draws_(draws), n_points_(n_points), copies_(copies), f_(f), clusters_(n_draws) {
-  for (int d = 0; d < n_draws; ++d) clusters_[d] = clusters_of(draws + static_cast<std::size_t>(d) * n_points, n_points);
+JointSums::JointSums(const NarrowLabels& draws, const std::int64_t* copies, const double* f)
+    : draws_(draws), n_points_(draws.points), copies_(copies), f_(f), clusters_(draws.draws) {
+  for (int d = 0; d < draws.draws; ++d) clusters_[d] = clusters_of(draws, d);
 }
 
 void JointSums::run(const std::int32_t* partition, int first_draw, int last_draw, double* out) {
   const int left = clusters_of(partition, n_points_);
   bool sorted = false;
   for (int d = first_draw; d < last_draw; ++d) {
-    const std::int32_t* draw = draws_ + static_cast<std::size_t>(d) * n_points_;
     const std::int64_t cells = static_cast<std::int64_t>(left) * clusters_[d];
     if (cells <= kTable && cells <= 2 * static_cast<std::int64_t>(n_points_)) {
-      out[d - first_draw] = by_table(partition, left, draw, clusters_[d]);
+      out[d - first_draw] = draws_.with(d, [&](const auto* draw) { return by_table(partition, left, draw, clusters_[d]); });
       continue;
     }
     if (!sorted) {
@@ -47,11 +46,12 @@ void JointSums::run(const std::int32_t* partition, int first_draw, int last_draw
       sorted = true;
     }
     if (static_cast<int>(counts_.size()) < clusters_[d]) counts_.assign(clusters_[d], 0);
-    out[d - first_draw] = by_cluster(draw);
+    out[d - first_draw] = draws_.with(d, [&](const auto* draw) { return by_cluster(draw); });
   }
 }
 
-double JointSums::by_table(const std::int32_t* partition, int left, const std::int32_t* draw, int right) {
+template <class Label>
+double JointSums::by_table(const std::int32_t* partition, int left, const Label* draw, int right) {
   // Two tables in turn: neighbours often fall into one cell, and an addition need not wait for the one before it.
   const std::size_t cells = static_cast<std::size_t>(left) * right;
   counts_.assign(2 * cells, 0);
@@ -69,7 +69,8 @@ double JointSums::by_table(const std::int32_t* partition, int left, const std::i
   return sum;
 }
 
-double JointSums::by_cluster(const std::int32_t* draw) {
+template <class Label>
+double JointSums::by_cluster(const Label* draw) {
   double sum = 0.0;
   for (std::size_t a = 0; a + 1 < start_.size(); ++a) {
     for (int at = start_[a]; at < start_[a + 1]; ++at) counts_[draw[order_[at]]] += copies_[order_[at]];

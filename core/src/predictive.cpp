@@ -4,145 +4,119 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
+#include <numbers>
 
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
+#include "stretches.hpp"
 
 namespace hedgerow {
 
 namespace {
 
-// Rows first.. against clusters 0..k-1 of the statistics; slot `empty` has none.
-void new_rows(const Likelihood& likelihood, Statistics& statistics, NextPoint& next, int k, int empty, int first,
-              const std::vector<int>& groups, double* out) {
-  const int n_new = likelihood.rows() - first;
-  AlignedVector<double> density(padded(k + 1));
-  std::vector<char> gaps(likelihood.rows(), 0);
-  for (int row : likelihood.imputed_rows()) gaps[row] = 1;
-  statistics.clear(empty);
-  for (int i = 0; i < n_new; ++i) {
-    const int row = first + i;
-    if (gaps[row]) {  // its entries that are there, and nothing is filled in
-      for (int c = 0; c < k; ++c) density[c] = statistics.log_observed(row, c);
-      density[k] = statistics.log_observed(row, empty);
-    } else {
-      statistics.log_predictive_front(row, k, density.data());
-      density[k] = likelihood.log_single()[row];
-    }
-    next.add_to(groups.empty() ? 0 : groups[i], density.data());
-    std::copy_n(density.data(), k + 1, out + static_cast<std::size_t>(i) * (k + 1));
-  }
+constexpr double kNothing = -745.0;           // exp of anything less is zero
+constexpr double kNear = 38.0;                // and e^-38 of anything above one
+constexpr double kFar = 60.0, kSmall = 1e-9;  // e^-60 is less than half the last bit of anything that is not small
+
+// log(exp(x) + exp(y)) in NumPy's steps.
+double numpy_log_add(double x, double y) {
+  if (x == y) return x + std::numbers::ln2;
+  const double apart = x - y;
+  return apart > 0.0 ? x + std::log1p(std::exp(-apart)) : y + std::log1p(std::exp(apart));
 }
 
-// Weights of clusters and of a new one for a row of cluster `own` that is taken out, under a measure with one group.
-class PlainWeights {
- public:
-  PlainWeights(const Measure& measure, const std::vector<int>& sizes)
-      : sizes_(sizes),
-        sigma_(measure.sigma()),
-        whole_(measure.predictive(static_cast<int>(sizes.size()))),
-        without_(measure.predictive(std::max(static_cast<int>(sizes.size()) - 1, 1))) {}
+// The sum of all in NumPy's order, to the last bit; what would change none is passed over.
+double numpy_log_sum(const double* x, int n) {
+  double sum = x[0];
+  for (int i = 1; i < n; ++i)
+    if (!(x[i] < sum - (std::abs(sum) > 1.0 ? kNear : kFar) && std::abs(sum) > kSmall)) sum = numpy_log_add(sum, x[i]);
+  return sum;
+}
 
-  void put(int own, double* prior) const {
-    const int k = static_cast<int>(sizes_.size());
-    const Predictive& p = sizes_[own] == 1 ? without_ : whole_;  // without it a cluster of its own is not there
-    for (int c = 0; c < k; ++c) prior[c] = std::log(p.join) + std::log(sizes_[c] - (c == own ? 1 : 0) - sigma_);
-    prior[k] = std::log(p.fresh);
+// Log densities of a row given each of k clusters and given none; slot k is empty.
+void put_densities(const Likelihood& likelihood, Statistics& statistics, int k, int row, bool gaps, double* out) {
+  if (gaps) {  // its entries that are there, and nothing is filled in
+    for (int c = 0; c <= k; ++c) out[c] = statistics.log_observed(row, c);
+    return;
   }
-
- private:
-  const std::vector<int>& sizes_;
-  double sigma_;
-  Predictive whole_, without_;
-};
-
-// log Σ w_c p_c − log Σ w_c; a cluster that the row has alone counts nowhere.
-double mixed(double* prior, const double* density, int k, int own, bool alone) {
-  if (alone) prior[own] = -std::numeric_limits<double>::infinity();
-  const double all = log_sum(prior, k + 1);
-  for (int c = 0; c <= k; ++c) prior[c] += density[c];
-  return log_sum(prior, k + 1) - all;
+  statistics.log_predictive_front(row, k, out);
+  out[k] = likelihood.log_single()[row];
 }
 
 }  // namespace
 
-void predictive(State& state, int n_old, const std::vector<int>& new_groups, double* out) {
+Foresight::Foresight(State& state, int n_old, int threads)
+    : likelihood_(state.partition.likelihood()), n_old_(n_old), k_(state.partition.clusters()), gaps_(rows(), 0) {
   Partition& partition = state.partition;
-  NextPoint next(state.measure, partition.sizes(), partition.log_q(), false);
-  new_rows(partition.likelihood(), partition.statistics(), next, partition.clusters(), partition.scratch(0), n_old, new_groups, out);
+  for (int row : likelihood_.imputed_rows())
+    if (row >= n_old_) gaps_[row - n_old_] = 1;
+  const NextPoint next(state.measure, partition.sizes(), partition.log_q(), false);
+  const int empty = partition.scratch(0);
+  partition.statistics().clear(empty);
+  for (int t = 0; t < threads; ++t) {
+    std::unique_ptr<Statistics> own = t > 0 ? clusters_again(partition) : nullptr;
+    Statistics* statistics = t > 0 ? own.get() : &partition.statistics();
+    threads_.push_back({std::move(own), statistics, next, AlignedVector<double>(padded(k_ + 1))});
+  }
+}
+
+const double* Foresight::look(int t, int i, const std::vector<int>& groups) {
+  Thread& thread = threads_[t];
+  Statistics& statistics = *thread.statistics;
+  double* density = thread.density.data();
+  const int row = n_old_ + i;
+  put_densities(likelihood_, statistics, k_, row, gaps_[i], density);
+  thread.next.add_to(groups.empty() ? 0 : groups[i], density);
+  return density;
+}
+
+void Foresight::weights(const std::vector<int>& groups, double* out) {
+  in_stretches(static_cast<int>(threads_.size()), rows(),
+               [&](int t, int i) { std::copy_n(look(t, i, groups), k_ + 1, out + static_cast<std::size_t>(i) * (k_ + 1)); });
+}
+
+void Foresight::add_density(const std::vector<int>& groups, double* log_total) {
+  in_stretches(static_cast<int>(threads_.size()), rows(),
+               [&](int t, int i) { log_total[i] = numpy_log_add(log_total[i], numpy_log_sum(look(t, i, groups), k_ + 1)); });
+}
+
+void Foresight::add_company(const std::vector<int>& groups, const Overlap& overlap, const Company& company) {
+  in_stretches(static_cast<int>(threads_.size()), rows(), [&](int t, int i) {
+    const double* weight = look(t, i, groups);
+    double* with = company.with + static_cast<std::size_t>(i) * overlap.width;
+    const double high = std::max(company.top[i], *std::max_element(weight, weight + k_ + 1));
+    if (high == -kInf) return;
+    if (high > company.top[i]) {
+      const double shrink = std::exp(company.top[i] - high);
+      for (int p = 0; p < overlap.width; ++p) with[p] *= shrink;
+      company.alone[i] *= shrink;
+      company.all[i] *= shrink;
+      company.top[i] = high;
+    }
+    for (int c = 0; c < k_; ++c) {
+      if (weight[c] - high < kNothing) continue;
+      const double share = std::exp(weight[c] - high);
+      company.all[i] += share;
+      for (int e = overlap.start[c]; e < overlap.start[c + 1]; ++e) with[overlap.cluster[e]] += share * overlap.share[e];
+    }
+    const double alone = std::exp(weight[k_] - high);
+    company.alone[i] += alone;
+    company.all[i] += alone;
+  });
 }
 
 void predictive(const Likelihood& likelihood, Statistics& statistics, const Measure& measure, const std::vector<int>& sizes,
                 double* out) {
   const int k = static_cast<int>(sizes.size());
   NextPoint next(measure, sizes, {}, false);
-  new_rows(likelihood, statistics, next, k, k, 0, {}, out);
-}
-
-// Log densities of the entries of a row that are there, given every cluster without it and given none.
-static void observed_left_out(Partition& partition, int row, double* out) {
-  Statistics& statistics = partition.statistics();
-  const int k = partition.clusters(), own = partition.label(row), rest = partition.scratch(0);
-  statistics.copy(rest, own);
-  if (!statistics.remove(rest, row)) {
-    statistics.clear(rest);
-    for (int i = 0; i < partition.rows(); ++i)
-      if (i != row && partition.label(i) == own) statistics.add(rest, i);
-  }
-  for (int c = 0; c < k; ++c) out[c] = statistics.log_observed(row, c == own ? rest : c);
-  statistics.clear(rest);
-  out[k] = statistics.log_observed(row, rest);
-}
-
-void left_out(State& state, double* out) {
-  Partition& partition = state.partition;
-  const Likelihood& likelihood = partition.likelihood();
-  const int k = partition.clusters(), n = partition.rows();
-  AlignedVector<double> density(padded(k + 1)), prior(padded(k + 1));
-  const Measure& measure = state.measure;
-  const bool plain = measure.trivial_q();
-  const PlainWeights plain_weights(measure, partition.sizes());
-  JoinWeights weights;
-  if (!plain) weights.reset(measure, partition);
-  std::vector<char> gaps(n, 0);
+  std::vector<char> gaps(likelihood.rows(), 0);
   for (int row : likelihood.imputed_rows()) gaps[row] = 1;
-  for (int i = 0; i < n; ++i) {
-    const int own = partition.label(i), t = partition.group(i);
-    const bool alone = partition.size(own) == 1;
-    if (gaps[i]) {
-      observed_left_out(partition, i, density.data());
-    } else {
-      partition.statistics().log_predictive_front(i, k, density.data());
-      density[own] = alone ? 0.0 : partition.statistics().log_predictive_without(i, own);
-      density[k] = likelihood.log_single()[i];
-    }
-    std::fill(prior.begin(), prior.end(), 0.0);
-    if (plain) {
-      plain_weights.put(own, prior.data());
-    } else {
-      weights.add_to(t, prior.data());
-      prior[own] = weights.own(i);
-      prior[k] = measure.log_new(t);
-    }
-    out[i] = mixed(prior.data(), density.data(), k, own, alone);
-  }
-}
-
-void left_out(const Likelihood& likelihood, Statistics& statistics, const Measure& measure, const std::vector<int>& sizes,
-              const std::vector<int>& labels, double* out) {
-  if (!likelihood.imputed_rows().empty()) throw std::invalid_argument("rows that are filled in need the fillings of every draw");
-  const int k = static_cast<int>(sizes.size());
-  AlignedVector<double> density(padded(k + 1)), prior(padded(k + 1));
-  const PlainWeights weights(measure, sizes);
-  for (int i = 0; i < likelihood.rows(); ++i) {
-    const int own = labels[i];
-    const bool alone = sizes[own] == 1;
-    statistics.log_predictive_front(i, k, density.data());
-    density[own] = alone ? 0.0 : statistics.log_predictive_without(i, own);
-    density[k] = likelihood.log_single()[i];
-    weights.put(own, prior.data());
-    out[i] = mixed(prior.data(), density.data(), k, own, alone);
+  AlignedVector<double> density(padded(k + 1));
+  statistics.clear(k);
+  for (int row = 0; row < likelihood.rows(); ++row, out += k + 1) {
+    put_densities(likelihood, statistics, k, row, gaps[row], density.data());
+    next.add_to(0, density.data());
+    std::copy_n(density.data(), k + 1, out);
   }
 }
 

@@ -151,12 +151,25 @@ class Chain:
 
     update_hyper: bool
 
-def predictive(likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, measure: dict[str, Any], groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
+class Foresight:
     """
-    log[weight x density] of new rows for every cluster and a new one, (n_new, K + 1).
+    One draw, asked about new rows: the last of a likelihood's, after n_old others.
     """
 
-def left_out(likelihood: Likelihood, labels: NDArray[numpy.int32], prior: Prior, measure: dict[str, Any], groups: NDArray[numpy.int32] | None = None, seed: int = 0) -> NDArray[numpy.float64]:
+    def __init__(self, likelihood: Likelihood, n_old: int, labels: NDArray[numpy.int32], prior: Prior, measure: dict[str, Any], groups: NDArray[numpy.int32] | None = None, new_groups: NDArray[numpy.int32] | None = None, seed: int = 0, threads: int = 1) -> None: ...
+
+    def weights(self) -> NDArray[numpy.float64]:
+        """log[weight x density] for every cluster and a new one, (n_new, K + 1)."""
+
+    def add_density(self, log_total: NDArray[numpy.float64]) -> None:
+        """Adds the densities of the rows to exp(log_total)."""
+
+    def add_company(self, start: NDArray[numpy.int32], cluster: NDArray[numpy.int32], share: NDArray[numpy.float64], top: NDArray[numpy.float64], with_each: NDArray[numpy.float64], alone: NDArray[numpy.float64], all: NDArray[numpy.float64]) -> None:
+        """
+        Adds weights, on the scale exp(top), with each cluster of a partition, with none, and of all.
+        """
+
+def left_out(likelihood: Likelihood, labels: NDArray[numpy.int32], prior: Prior, measure: dict[str, Any], groups: NDArray[numpy.int32] | None = None, seed: int = 0, threads: int = 1) -> NDArray[numpy.float64]:
     """Log density of every row given the others and their partition, (n)."""
 
 class TreeBuilder:
@@ -364,12 +377,29 @@ def left_out_known(likelihood: Likelihood, measure: Measure, numbers: NDArray[nu
     Log density of all rows, which are among the known, each given the others, (n).
     """
 
+def are_canonical(draws: NDArray[Any]) -> bool:
+    """Whether every draw is numbered in order of first appearance."""
+
+def point_keys(draws: NDArray[Any]) -> NDArray[numpy.uint64]:
+    """A hash of every point's labels over all draws."""
+
+def stand_together(draws: NDArray[Any], standing: NDArray[numpy.int32]) -> bool:
+    """Whether no draw takes a point from the one that stands for it."""
+
+def together(draws: NDArray[Any], threads: int = 1) -> NDArray[numpy.float32]:
+    """How many draws have each two points together, (points, points)."""
+
+def company(draws: NDArray[Any], copies: NDArray[numpy.int64], own: NDArray[numpy.int32], clusters: int) -> tuple[Any, ...]:
+    """
+    Sums over draws for every point: others of its own cluster with it, mean shares of all clusters with it, draws alone.
+    """
+
 class JointSums:
     """
     Sums of f over the joint clusters of a partition with draws; `copies` rows stand behind every point.
     """
 
-    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], f: NDArray[numpy.float64]) -> None: ...
+    def __init__(self, draws: NDArray[Any], copies: NDArray[numpy.int64], f: NDArray[numpy.float64]) -> None: ...
 
     def run(self, partition: NDArray[numpy.int32], first: int = 0) -> NDArray[numpy.float64]:
         """One sum for each draw from `first` on."""
@@ -377,7 +407,7 @@ class JointSums:
 class PartitionSearch:
     """Greedy search for the partition of least expected loss over draws."""
 
-    def __init__(self, draws: NDArray[numpy.int32], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], f: NDArray[numpy.float64], adjusted: bool = False, joining: float = 1.0) -> None: ...
+    def __init__(self, draws: NDArray[Any], copies: NDArray[numpy.int64], weights: NDArray[numpy.float64], f: NDArray[numpy.float64], adjusted: bool = False, joining: float = 1.0) -> None: ...
 
     def copy(self) -> PartitionSearch:
         """
@@ -393,6 +423,11 @@ class PartitionSearch:
     def descend(self, seed: int, sequence: int, max_sweeps: int = 100, zealous: int = 10) -> None:
         """
         Sweep until no move helps, then rebuild whole clusters while that helps.
+        """
+
+    def stop(self) -> None:
+        """
+        End the descents of this search and of its copies soon, each where it is.
         """
 
     def limit(self, least: int, most: int) -> None:

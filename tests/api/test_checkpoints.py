@@ -21,7 +21,7 @@ from tests.checks import assert_same_posterior as assert_same
 import hedgerow as hr
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Categorical, Poisson, Product
-from hedgerow.sampling import Chain, Checkpoint, resume, sample
+from hedgerow.sampling import Chain, Checkpoint, resume, sample, so_far
 from hedgerow.sampling import chain_files as files_module
 from hedgerow.sampling import checkpoint as checkpoint_module
 
@@ -185,9 +185,21 @@ def test_a_checkpoint_changes_no_draw(model, X, tmp_path) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 def test_an_interrupt_before_the_first_draw(model, X, tmp_path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        sample(model, X, **SETTINGS, checkpoint=tmp_path / "run", callbacks=[lambda update: _thread.interrupt_main()])
+    post = sample(model, X, **SETTINGS, checkpoint=tmp_path / "run", callbacks=[lambda update: _thread.interrupt_main()])
+    assert (post.run["warming"], post.run["interrupted"], post.draws) == (True, True, 1)
+    for c in range(post.chains):
+        values = {name: trace[c, 0] for name, trace in post.traces().items() if name != "log_u"}
+        assert post.log_joint[c, 0] == pytest.approx(post.model.log_joint(X, post.labels[c, 0], u=np.exp(post.log_u[c, 0]), **values))
+    seen = so_far(tmp_path / "run")  # anybody may look
+    assert seen.run["warming"]
+    np.testing.assert_array_equal(seen.labels, post.labels)
     assert_same(sample(model, X, **SETTINGS), resume(tmp_path / "run"))
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_an_interrupt_in_the_warm_up_without_a_checkpoint(model, X) -> None:
+    post = sample(model, X, **SETTINGS, callbacks=[lambda update: _thread.interrupt_main()])
+    assert (post.run["warming"], post.draws, post.n) == (True, 1, len(X))
 
 
 # ----------------------------------------------------------------------------------- memory and disk

@@ -99,10 +99,12 @@ def test_stopped_before_the_first_draw(table, whole, tmp_path, capsys, monkeypat
         stop_after(patch, 5)
         code, _, err = run(capsys, "fit", table, "--out", folder, *FIT)
     assert code == 130
-    assert "stopped before the first draw; the run is kept" in err
-    code, _, err = run(capsys, "summary", folder)
-    assert code == 2
-    assert "holds a run that is not done (0 of 120 draws)" in err
+    assert "no draws yet, but the partitions where" in err
+    assert len((folder / "labels.csv").read_text().splitlines()) == 1 + hr.load(folder / "run.hedge").n  # an answer all the same
+    code, out, _ = run(capsys, "summary", folder)
+    assert code == 0
+    assert "The run is still warming up" in out
+    assert "0 of 120 draws are there so far" in " ".join(out.split())
     assert run(capsys, "resume", folder, "--quiet")[0] == 0
     assert_same_files(folder, whole)
 
@@ -201,6 +203,23 @@ def test_a_full_disk_says_what_to_do(table, tmp_path, capsys, monkeypatch) -> No
     assert code == 1
     assert "the draws so far are kept" in err
     assert "No space left on device" in err
+
+
+@pytest.mark.parametrize("where", ["point_estimate", "outlier_scores", "report"])
+def test_stopped_while_the_files_are_written(table, whole, tmp_path, capsys, monkeypatch, where) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(hr.Posterior, where, stop)
+        code, _, err = run(capsys, "fit", table, "--out", folder, *FIT)
+    assert code == 130
+    assert "the draws are saved in" in err
+    assert "writes what is missing" in err
+    assert len((folder / "labels.csv").read_text().splitlines()) == 1 + hr.load(folder / "run.hedge").n
+    assert run(capsys, "resume", folder, "--quiet")[0] == 0
+    assert_same_files(folder, whole)
 
 
 def test_a_process_that_is_killed_is_taken_up(table, whole, tmp_path) -> None:

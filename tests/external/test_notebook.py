@@ -39,5 +39,5 @@ def test_every_object_shows_itself(cells: list[Any]) -> None:
 
 
 def test_bars_end_full_below_the_cell(cells: list[Any]) -> None:
-    assert shown(cells[1]).count('<progress value="200" max="200">') == 2
-    assert "drawing" in shown(cells[1])
+    assert shown(cells[1]).count('<progress value="400" max="400">') == 1
+    assert "2 of 2 chains done" in shown(cells[1])

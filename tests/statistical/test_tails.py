@@ -138,7 +138,7 @@ def test_the_weight_of_a_new_cluster(alpha: float, sigma: float) -> None:
     bound = FAMILY.resolve(rows).bind(rows)
     labels = np.zeros(4, np.int32)
     prior = hr.NGG(alpha, sigma).to_core()
-    weights = _core.predictive(bound, 4, labels, prior, packed({"log_u": 0.0, "alpha": alpha, "sigma": sigma, "tau": 1.0}))[0]
+    weights = _core.Foresight(bound, 4, labels, prior, packed({"log_u": 0.0, "alpha": alpha, "sigma": sigma, "tau": 1.0})).weights()[0]
     found = weights[1] - bound.log_marginals(np.array([0, 0, 0, 0, 1], np.int32))[1]
     assert found == pytest.approx(log_prior_by_hand([4, 1], alpha, sigma) - log_prior_by_hand([4], alpha, sigma), abs=1e-6)
 

@@ -234,9 +234,34 @@ def test_max_draws_thins_all_chains_evenly(make: Any, post: Posterior) -> None:
 def test_blocks_of_new_rows_change_nothing(post: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = np.random.default_rng(0).normal(size=(11, 2))
     whole = post.predict_proba(fresh), post.log_density(fresh)
-    monkeypatch.setattr("hedgerow.posterior.prediction._ENTRIES", 12)
+    monkeypatch.setattr("hedgerow.posterior.prediction._SUMS", 12)
     assert np.allclose(post.predict_proba(fresh), whole[0])
     assert np.allclose(post.log_density(fresh), whole[1])
+
+
+def test_the_most_probable_clusters_alone(post: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = np.random.default_rng(0).normal(size=(11, 2))
+    whole = post.predict_proba(fresh)
+    monkeypatch.setattr("hedgerow.posterior.prediction._SUMS", 12)
+    for top in (1, 2, 1000):
+        few = post.predict_proba(fresh, top=top)
+        assert few.shape == whole.shape
+        assert (np.diff(few.indptr) == min(top, whole.shape[1])).all()
+        dense = few.toarray()
+        assert np.allclose(dense[dense > 0], whole[dense > 0])
+        assert np.allclose(np.sort(dense, axis=1)[:, -top:], np.sort(whole, axis=1)[:, -top:])
+    best = np.argmax(whole, axis=1)
+    assert np.array_equal(post.predict(fresh), np.where(best == whole.shape[1] - 1, -1, best))
+    with pytest.raises(ParameterError, match="top must be at least 1"):
+        post.predict_proba(fresh, top=0)
+
+
+def test_threads_change_no_answer(post: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = np.random.default_rng(0).normal(size=(11, 2))
+    one = post.predict_proba(fresh), post.log_density(fresh), post.outlier_scores()
+    monkeypatch.setattr("hedgerow.posterior.prediction._threads", lambda rows, clusters: 3)
+    for a, b in zip(one, (post.predict_proba(fresh), post.log_density(fresh), post.outlier_scores()), strict=True):
+        assert np.allclose(a, b, atol=1e-12)
 
 
 def test_the_order_of_the_draws_does_not_matter(make: Any) -> None:

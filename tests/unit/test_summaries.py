@@ -30,7 +30,6 @@ from hedgerow.summaries import (
     vi,
 )
 from hedgerow.summaries import coclustering as coclustering_module
-from hedgerow.summaries import partitions as partitions_module
 from hedgerow.summaries.distances import LOSSES as KINDS
 from hedgerow.summaries.distances import count_function
 from hedgerow.summaries.partitions import merge_points
@@ -78,15 +77,13 @@ def test_similarity_mixes_wide_and_narrow_clusters_in_one_draw() -> None:
     assert np.allclose(similarity(stack), together(stack), atol=1e-6)
 
 
-def test_similarity_in_several_blocks_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coclustering_module, "_BYTES", 1 << 16)
-    monkeypatch.setattr(coclustering_module, "_PAIRS", 64)
-    stack = noisy_draws(np.random.default_rng(6), 17, 150, 12, 0.5)
-    with monkeypatch.context() as patched:  # fresh memory is often zero by luck
-        patched.setattr(np, "empty", lambda shape, dtype=float, order="C": np.full(shape, 7, dtype, order))
-        found = similarity(stack)
-    assert np.allclose(found, together(stack), atol=1e-6)
+@pytest.mark.parametrize(("draws", "n", "clusters", "noise"), [(17, 150, 12, 0.5), (1000, 70, 3, 0.0), (1500, 33, 300, 0.5)])
+def test_similarity_in_tiles_of_points_and_stretches_of_draws(draws: int, n: int, clusters: int, noise: float) -> None:
+    stack = canonical(noisy_draws(np.random.default_rng(6), draws, n, clusters, noise))
+    assert np.allclose(similarity(stack), together(stack), atol=1e-6)
     assert np.allclose(similarity(stack, rows=[3, 4]), together(stack)[[3, 4]], atol=1e-6)
+    for threads in (1, 3):
+        assert np.array_equal(_core.together(np.ascontiguousarray(stack), threads) * np.float32(1.0 / draws), similarity(stack))
 
 
 def test_a_large_matrix_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +232,7 @@ def test_merged_points_are_those_with_equal_labels_in_every_draw(monkeypatch: py
     assert merged.shape[1] == len(np.unique(stack, axis=1).T) == place.max() + 1
     assert np.array_equal(copies, np.bincount(place))
     assert np.array_equal(canonical(place), place)
-    monkeypatch.setattr(partitions_module, "_MIX", np.uint64(0))  # every hash the same: they meet
+    monkeypatch.setattr("hedgerow._core.point_keys", lambda draws: np.zeros(draws.shape[1], np.uint64))  # every hash the same
     again = merge_points(stack)
     assert all(np.array_equal(a, b) for a, b in zip(again, (merged, copies, place), strict=True))
 

@@ -17,11 +17,13 @@
 // The number of clusters can be kept between limits: no move opens a cluster too many or closes one too many.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "hedgerow/narrow_labels.hpp"
 #include "hedgerow/rng.hpp"
 
 namespace hedgerow {
@@ -29,17 +31,19 @@ namespace hedgerow {
 // Clusters of labels 0, ..., n - 1; throws on others.
 int clusters_of(const std::int32_t* labels, int n);
 
-// Σ_ab f(n_ab) of one partition against each of many: labels (draws × points) from 0 up, `copies` rows behind every point.
+// Σ_ab f(n_ab) of one partition against each of many draws, with `copies` rows behind every point.
 class JointSums {
  public:
-  JointSums(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* f);
+  JointSums(const NarrowLabels& draws, const std::int64_t* copies, const double* f);
   void run(const std::int32_t* partition, int first_draw, int last_draw, double* out);
 
  private:
-  double by_table(const std::int32_t* partition, int left, const std::int32_t* draw, int right);
-  double by_cluster(const std::int32_t* draw);
+  template <class Label>
+  double by_table(const std::int32_t* partition, int left, const Label* draw, int right);
+  template <class Label>
+  double by_cluster(const Label* draw);
 
-  const std::int32_t* draws_;
+  NarrowLabels draws_;
   int n_points_;
   const std::int64_t* copies_;
   const double* f_;
@@ -50,8 +54,8 @@ class JointSums {
 
 class PartitionSearch {
  public:
-  PartitionSearch(const std::int32_t* draws, int n_draws, int n_points, const std::int64_t* copies, const double* weights,
-                  const double* f, bool adjusted, double joining = 1.0);  // f(0), ..., f(rows); adjusted: one minus adjusted Rand
+  PartitionSearch(const NarrowLabels& draws, const std::int64_t* copies, const double* weights, const double* f, bool adjusted,
+                  double joining = 1.0);  // f(0), ..., f(rows); adjusted: one minus adjusted Rand
 
   int points() const { return n_points_; }
   int clusters() const { return occupied_; }
@@ -67,6 +71,8 @@ class PartitionSearch {
   void allocate(Rng& rng);
   // Sweeps until no point moves; then dissolves `zealous` whole clusters and rebuilds them, keeping what helps.
   void descend(Rng& rng, int max_sweeps, int zealous);
+  // Ends the descents of this search and of all its copies soon, each where it is; from any thread.
+  void stop() { stopped_->store(true, std::memory_order_relaxed); }
 
  private:
   struct Entry {
@@ -102,6 +108,9 @@ class PartitionSearch {
   double one_minus_rand() const;
   void random_order(std::vector<int>& points, Rng& rng) const;
 
+  bool stopped() const { return stopped_->load(std::memory_order_relaxed); }
+
+  std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   int n_draws_, n_points_;
   std::int64_t n_rows_ = 0;
   bool adjusted_;

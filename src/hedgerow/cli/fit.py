@@ -12,14 +12,15 @@ from hedgerow.cli.labels import SAFE_HELP, columns_of
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
-from hedgerow.cli.run_folder import Notes, RunFolder, read_every
+from hedgerow.cli.run_folder import STAGES, Notes, RunFolder, read_every
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError, need_extra
-from hedgerow.estimators.defaults import default_draws
+from hedgerow.estimators.defaults import SOME_DRAWS, default_draws
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.resolution import levels
 from hedgerow.sampling import Agreement, Checkpoint, sample
+from hedgerow.sampling.progress import whole_job
 
 __all__ = ["add"]
 
@@ -69,7 +70,7 @@ def add(commands: Any) -> None:
     group.add_argument("--rhat", type=float, metavar="R", default=1.05, help="agreed is an R-hat of at most (default: %(default)s)")
     group.add_argument("--ess", type=float, metavar="N", default=400, help="and so many effective draws (default: %(default)s)")
     group.add_argument(
-        "--max-draws", type=int, metavar="N", help="but no more of each chain (default: 2000 for small tables to 250 for large)"
+        "--max-draws", type=int, metavar="N", help="but no more of each chain (default: 2000 for few rows to 20 for millions)"
     )
     group.add_argument("--max-seconds", type=float, metavar="S", help="and no longer than that")
     group.add_argument("--chains", type=int, metavar="N", default=4, help="independent chains (default: %(default)s)")
@@ -119,26 +120,31 @@ def run(options: argparse.Namespace) -> None:
         length = default_draws(model, source.X)
         if until is not None and options.max_draws is None:
             until = replace(until, max_draws=length)
+        if length < SOME_DRAWS and options.draws is None:
+            meanwhile = f"`hedgerow summary {folder.path}` says meanwhile what there is; Ctrl-C ends the run with that."
+            say(f"Many rows: {length} draws of a chain at the most (--max-draws, --warmup and --draws for more). {meanwhile}")
         beside = columns_of(source) if options.with_columns else None
         reading = None if source.reading is None else source.reading.to_json()
         notes = Notes(
             title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet, reading, options.levels
         )
-        with folder.drawing(anew=True) as begun:
-            post = sample(
-                model,
-                source.X,
-                kernel=kernel,
-                init=init,
-                times=source.times,
-                warmup=min(500, length) if options.warmup is None else options.warmup,
-                **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed")},
-                until=until,
-                callbacks=[begun],
-                progress=False if options.quiet else None,
-                checkpoint=Checkpoint(folder.checkpoint, every=every, replace=True, note=asdict(notes)),
-            )
-        folder.finish(post, notes, False if options.quiet else None)
+        quiet = False if options.quiet else None
+        with whole_job(quiet, STAGES, lines=True):
+            with folder.drawing(anew=True) as begun:
+                post = sample(
+                    model,
+                    source.X,
+                    kernel=kernel,
+                    init=init,
+                    times=source.times,
+                    warmup=min(500, length) if options.warmup is None else options.warmup,
+                    **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed")},
+                    until=until,
+                    callbacks=[begun],
+                    progress=quiet,
+                    checkpoint=Checkpoint(folder.checkpoint, every=every, replace=True, note=asdict(notes)),
+                )
+            folder.finish(post, notes, quiet)
 
 
 def _at_resolution(model: Mixture, source: Dataset, kernel: Kernel | None, options: argparse.Namespace) -> tuple[Mixture, Any]:

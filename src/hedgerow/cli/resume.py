@@ -8,8 +8,9 @@ from typing import Any
 
 from hedgerow.cli.labels import SAFE_HELP
 from hedgerow.cli.output import LOSSES, add_command, path_argument, read_title, say
-from hedgerow.cli.run_folder import RunFolder, read_every
+from hedgerow.cli.run_folder import STAGES, RunFolder, read_every
 from hedgerow.sampling import Checkpoint, resume
+from hedgerow.sampling.progress import whole_job
 
 __all__ = ["add"]
 
@@ -48,9 +49,11 @@ def run(options: argparse.Namespace) -> None:
         title, loss = read_title(options.title, before.title), options.loss or before.loss
         notes = replace(before, title=title, loss=loss, safe_csv=before.safe_csv or options.safe_csv)
         say(f"{folder.path}: {drawn:,} of {wanted:,} draws are there.")
-        with folder.drawing(anew=False):
-            kept = Checkpoint(
-                folder.checkpoint, every=read_every(options.checkpoint_every), note=asdict(notes) if notes != before else None
-            )
-            post = resume(kept, draws=options.draws, progress=False if options.quiet else None)
-        folder.finish(post, notes, False if options.quiet else None)
+        quiet = False if options.quiet else None
+        with whole_job(quiet, STAGES, lines=True):
+            with folder.drawing(anew=False):
+                kept = Checkpoint(
+                    folder.checkpoint, every=read_every(options.checkpoint_every), note=asdict(notes) if notes != before else None
+                )
+                post = resume(kept, draws=options.draws, progress=quiet)
+            folder.finish(post, notes, quiet)

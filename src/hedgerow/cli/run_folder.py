@@ -36,6 +36,7 @@ from hedgerow.posterior import Posterior
 from hedgerow.resolution import levels
 from hedgerow.sampling import run_note, run_status, so_far
 from hedgerow.sampling.lock import FolderLock
+from hedgerow.sampling.progress import stage
 from hedgerow.writing import check_target
 
 __all__ = ["RUN", "RUN_HELP", "Notes", "RunFolder", "make_folder", "read_every", "refuse_links"]
@@ -54,6 +55,8 @@ OLD_NOTES = "fit.hedge"
 ASIDE = ".replaced"
 """Where version 0.1 put the checkpoint of a run that it was about to replace."""
 RUN_HELP = f"a run folder, or the file {RUN} in it"
+STAGES = ("one partition for all draws", "how sure each row is", "what the clusters are like", "the report")
+"""What follows the draws, as a person reads it."""
 FILES = {
     REPORT: "everything about the clusters, to open in a browser",
     LEVELS_PAGE: "the same from coarse to fine, with a slider",
@@ -223,9 +226,14 @@ class RunFolder:
     def load_so_far(self) -> Posterior:
         """The draws so far of a run that is not done and may be going on meanwhile."""
         begun = self.status()
-        if begun is None or begun[0] == 0:
+        if begun is None:
             return self.load()  # which says how to go on
-        post = so_far(self.checkpoint)
+        try:
+            post = so_far(self.checkpoint)
+        except ParameterError:
+            if begun[0] == 0:  # no chain has set out
+                return self.load()
+            raise
         notes = self.notes()
         known = {"columns": notes.columns} if notes.columns is not None else {}
         return replace(post, run={**post.run, "title": notes.title, "loss": notes.loss, "interrupted": False, **known})
@@ -267,18 +275,37 @@ class RunFolder:
         with self.drawing(anew=False):
             post.save(self.path / RUN)
         try:
+            stage(STAGES[0])
+            found = post.point_estimate(loss)
+            if found.stopped:
+                raise KeyboardInterrupt
+            stage(STAGES[1])
             columns = label_columns(post, loss, notes.rows, notes.beside)
             write_labels(self.path / LABELS, columns, safe=notes.safe_csv)
             if notes.parquet:
                 write_parquet(self.path / PARQUET, columns)
-            post.profiles(post.point_estimate(loss).labels, rows=notes.rows).to_csv(self.path / PROFILES)
+            stage(STAGES[2])
+            post.profiles(found.labels, rows=notes.rows).to_csv(self.path / PROFILES)
+            stage(STAGES[3])
             post.report(self.path / REPORT, title=notes.title, loss=loss, rows=notes.rows)
+            stage("")
             say()
             tell_findings(post, loss)
             if notes.levels:
                 self._write_levels(post, notes, progress)
         except KeyboardInterrupt:
-            raise Interrupted(f"stopped; the draws are saved in {self.path / RUN}, labels and report may be missing") from None
+            raise Interrupted(self._answer(post, notes)) from None
+
+    def _answer(self, post: Posterior, notes: Notes) -> str:
+        """The labels that there are when the summaries are stopped, written if they are not yet; and words about it."""
+        stage("")
+        where = f"stopped; the draws are saved in {self.path / RUN}"
+        if not (self.path / LABELS).exists():
+            loss: Any = notes.loss
+            columns = {"row": range(post.n) if notes.rows is None else notes.rows, "cluster": post.best_so_far(loss)}
+            write_labels(self.path / LABELS, columns, safe=notes.safe_csv)
+            where += f" and the best partition so far in {self.path / LABELS}"
+        return f"{where}; `hedgerow resume {self.path}` writes what is missing"
 
     def _write_levels(self, post: Posterior, notes: Notes, progress: bool | None) -> None:
         """The rows from coarse to fine by the kernel of the run, and their page."""
@@ -291,9 +318,11 @@ class RunFolder:
 
     def finish(self, post: Posterior, notes: Notes, progress: bool | None = None) -> None:
         """Write the run and tell everything; a run that was stopped early says how to go on."""
-        early = bool(post.run["interrupted"])
+        early, drawn = bool(post.run["interrupted"]), f"{post.draws:,} draws of {post.chains} chains are"
+        if post.run.get("warming"):
+            drawn = f"no draws yet, but the partitions where {post.chains} chains stood in their warm-up are"
         if early:
-            print(f"Stopping: {post.draws:,} draws of {post.chains} chains are there and are being saved.", file=sys.stderr)
+            print(f"Stopping: {drawn} there and being saved.", file=sys.stderr)
         self.write(post, notes, progress)
         ended = f": {post.run['until']['why']}" if "until" in post.run else ""
         say(f"- Sampling took {post.run['seconds']:.1f} seconds{ended}; seed {post.run['seed']}.")
@@ -301,7 +330,7 @@ class RunFolder:
         self.tell_files()
         if early:
             print(f"The run is not done: `hedgerow resume {self.path}` goes on with it.")  # unwrapped: to be copied
-            raise Interrupted(f"stopped early; {post.draws:,} draws of {post.chains} chains are saved in {self.path}")
+            raise Interrupted(f"stopped early; {drawn} saved in {self.path}")
 
     def tell_files(self) -> None:
         """Say where the files are."""

@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> None:
     unfinished = folder.unfinished()
     post = folder.load_so_far() if unfinished is not None else folder.load()
     if unfinished is not None and not options.json:
-        say(f"The run is not done: {unfinished} are there so far.")
+        stand = f"still warming up, and this is where {post.chains} of its chains stand" if post.run.get("warming") else "not done"
+        say(f"The run is {stand}: {unfinished} are there so far.")
     loss = options.loss or folder.loss_of(post)
     found = post.point_estimate(loss)
     table = post.summary()

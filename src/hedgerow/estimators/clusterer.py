@@ -16,7 +16,7 @@ from hedgerow.errors import require
 from hedgerow.estimators.base import GivenRows, PredictingClusterer, asks_new_rows
 from hedgerow.estimators.defaults import default_draws
 from hedgerow.estimators.showing import Showing
-from hedgerow.estimators.validation import model_for, read_seed
+from hedgerow.estimators.validation import model_for, read_seed, read_X
 from hedgerow.estimators.weights import fold_labels, fold_means
 from hedgerow.kernels import Kernel
 from hedgerow.likelihoods import Likelihood
@@ -26,14 +26,17 @@ from hedgerow.priors import Prior
 from hedgerow.resolution import Levels
 from hedgerow.resolution import levels as run_levels
 from hedgerow.sampling import Agreement, sample
+from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
 from hedgerow.summaries.distances import Loss, check_loss
+from hedgerow.summaries.narrow import chains_apart
 
 __all__ = ["HedgerowClusterer"]
 
 FAR_APART = 1.1  # R-hat of the log joint from which chains are told to disagree
 PREDICTION_DRAWS = 200
 LEVELS, SPLITS = 8, 3
+STAGES = ("one partition for all draws", "how sure each row is")
 
 
 class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PredictingClusterer):  # type: ignore[misc]
@@ -57,7 +60,8 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         What the labels minimise in expectation.
     draws, warmup : int, default as many as it takes
         As for `sample`. Left out, chains are run until they agree: at most 2,000 draws after 500 up to 7,500 entries (rows x
-        columns), then fewer in proportion, but 250 and 250 are always allowed. Memory: chains x draws x rows x 4 bytes.
+        columns), then fewer in proportion, but 250 and 250 up to 350,000 entries, and 20 and 20 always. Memory: chains x draws x rows
+        x 4 bytes, or a byte or two where that is over 134 MB.
     until : Agreement, default Agreement() within those limits
         When chains agree well enough, and what may be spent on it.
     chains : int, default 4
@@ -72,7 +76,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     random_state : int, RandomState, Generator or None
         A whole number makes fits repeatable to the bit.
     verbose : bool, default False
-        Show bars of progress on the error stream while chains run.
+        Show a bar of progress on the error stream, with the time left. Ctrl-C ends a fit with the best partition so far.
 
     Attributes
     ----------
@@ -145,30 +149,46 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         model, init = self._at_resolution(model, data, groups, seed)
         model = model.resolve(data)
         length = default_draws(model, data)
-        post = sample(
-            model,
-            data,
-            kernel=self.kernel,
-            draws=self.draws,
-            until=self._until(length),
-            warmup=min(500, length) if self.warmup is None else self.warmup,
-            chains=self.chains,
-            seed=seed,
-            init=init,
-            times=groups,
-            progress=bool(self.verbose),
-        )
-        found = post.point_estimate(self.loss)
+        with whole_job(bool(self.verbose), STAGES):
+            post = sample(
+                model,
+                data,
+                kernel=self.kernel,
+                draws=self.draws,
+                until=self._until(length),
+                warmup=min(500, length) if self.warmup is None else self.warmup,
+                chains=self.chains,
+                seed=seed,
+                init=init,
+                times=groups,
+                progress=bool(self.verbose),
+            )
+            own = self._labels_of(post)
+            stage(STAGES[1])
+            sure = post.uncertainty(own).probability
+            stage("")
         self.posterior_: Posterior = post
         self.model_: Mixture = model if post.model is None else post.model
-        self.labels_ = fold_labels(found.labels, rows, n)
-        self.n_clusters_ = found.n_clusters
-        self.probabilities_ = fold_means(post.uncertainty(found.labels).probability, found.labels, self.labels_, rows)
-        self._partition, self._rows = found.labels, rows
+        self.labels_ = fold_labels(own, rows, n)
+        self.n_clusters_ = int(own.max()) + 1
+        self.probabilities_ = fold_means(sure, own, self.labels_, rows)
+        self._partition, self._rows = own, rows
         self._outlier_scores: npt.NDArray[np.float64] | None = None
-        self._n_features_out = found.n_clusters + 1
+        self._n_features_out = self.n_clusters_ + 1
         _warn_if_apart(post, self.loss)
         return self
+
+    def _labels_of(self, post: Posterior) -> npt.NDArray[np.int32]:
+        """The point estimate; where Ctrl-C leaves no time for one, the best there is, with a warning."""
+        stage(STAGES[0])
+        try:
+            found = post.point_estimate(self.loss)
+            if not found.stopped:
+                return found.labels
+        except KeyboardInterrupt:
+            pass
+        warnings.warn("Stopped while looking for one partition: labels_ are the best that was found so far.", UserWarning, stacklevel=3)
+        return post.best_so_far(self.loss)
 
     def _at_resolution(self, model: Mixture, data: Any, times: Any, seed: int) -> tuple[Mixture, Any]:
         """The model at the power asked for or looked for, and where its chains begin."""
@@ -209,13 +229,25 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return Agreement(max_draws=length) if self.until is None else self.until
 
     def _predict(self, data: Any, times: Any) -> npt.NDArray[np.int32]:
-        proba = self._predict_proba(data, times)
-        best: npt.NDArray[np.int32] = np.argmax(proba, axis=1).astype(np.int32)
-        best[best == self.n_clusters_] = -1
-        return best
+        return self.posterior_.predict(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
 
-    def _predict_proba(self, data: Any, times: Any) -> npt.NDArray[np.float64]:
-        return self.posterior_.predict_proba(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
+    def _predict_proba(self, data: Any, times: Any, top: int | None = None) -> Any:
+        return self.posterior_.predict_proba(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS, top=top)
+
+    def predict_proba(self, X: Any, times: Any = None, top: int | None = None) -> Any:
+        """Probability of every new row to join each cluster, and in the last column none of them; averaged over at most 200 draws.
+
+        Parameters
+        ----------
+        X, times : as for `predict`
+        top : int, optional
+            Only the so many largest entries of each row, as a sparse matrix: for many rows and clusters.
+
+        Returns
+        -------
+        (n_new, n_clusters_ + 1) array, or scipy.sparse.csr_array with `top`
+        """
+        return self._predict_proba(read_X(self, X, self.likelihood, fitting=False), times, top)
 
     def _score_samples(self, data: Any, times: Any) -> npt.NDArray[np.float64]:
         return self.posterior_.log_density(data, times=times, max_draws=PREDICTION_DRAWS)
@@ -223,7 +255,8 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     @asks_new_rows("(n_new, n_clusters_ + 1)")
     def transform(self, X: Any, times: Any = None) -> npt.NDArray[np.float64]:
         """The probabilities of `predict_proba`, as features for what comes next in a pipeline."""
-        return self.predict_proba(X, times)
+        proba: npt.NDArray[np.float64] = self.predict_proba(X, times)
+        return proba
 
 
 def _warn_if_apart(post: Posterior, loss: Loss) -> None:
@@ -233,7 +266,7 @@ def _warn_if_apart(post: Posterior, loss: Loss) -> None:
     apart = rhat(post.log_joint)
     if apart <= FAR_APART:
         return
-    alone = [point_estimate(chain[None], loss).labels for chain in post.labels]
+    alone = [point_estimate(chain, loss).labels for chain in chains_apart(post.labels)]
     alike = min(ari(one, other) for i, one in enumerate(alone) for other in alone[:i])
     if alike == 1.0:
         told = f"Each of the {post.chains} chains alone gives the same labels; probabilities may still depend on random_state."

@@ -8,14 +8,20 @@ from hedgerow.mixture import Mixture
 
 __all__ = ["default_draws"]
 
-LEAST_DRAWS, MOST_DRAWS, MUCH_WORK = 250, 2_000, 7_500
+MOST_DRAWS, MUCH_WORK = 2_000, 7_500
+SOME_DRAWS, LARGE_WORK = 250, 350_000
+FEWEST_DRAWS = 20
 
 
 def default_draws(model: Mixture, X: Any) -> int:
-    """Draws of a chain: many where they are cheap, since a chain of 250 may see one mode of a doubtful posterior only.
+    """Draws of a chain, and iterations before them, at the most where nobody says.
 
-    The model is resolved.
+    Many where they are cheap, since a chain of 250 may see one mode of a doubtful posterior only: 2,000 up to 7,500 entries (rows ×
+    columns), then fewer in proportion, but 250 up to 350,000 entries. From there on an iteration takes a noticeable part of a
+    minute's work, and they are fewer in proportion again, but 20. The model is resolved.
     """
     likelihood = model.likelihood
-    work = likelihood.work(likelihood.check(X))
-    return int(min(MOST_DRAWS, max(LEAST_DRAWS, MOST_DRAWS * MUCH_WORK // max(work, 1))))
+    work = max(likelihood.work(likelihood.check(X)), 1)
+    if work > LARGE_WORK:
+        return int(max(FEWEST_DRAWS, SOME_DRAWS * LARGE_WORK // work))
+    return int(min(MOST_DRAWS, max(SOME_DRAWS, MOST_DRAWS * MUCH_WORK // work)))

@@ -13,7 +13,8 @@ from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.traced import TRACES, FloatArray, IntArray, Traced
 from hedgerow.priors.state import LISTS, takes_u
-from hedgerow.summaries.partitions import canonical, count_clusters
+from hedgerow.summaries.narrow import NarrowLabels, keep
+from hedgerow.summaries.partitions import count_clusters
 
 __all__ = ["TRACES", "Draws", "FloatArray", "IntArray"]
 
@@ -23,7 +24,8 @@ __all__ = ["TRACES", "Draws", "FloatArray", "IntArray"]
 class Draws(Traced):
     """What the chains left behind.
 
-    `labels` (chain, draw, n) are canonical; `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
+    `labels` (chain, draw, n) are canonical; more than 33 million of them are `NarrowLabels`, which answer as an array does and take a
+    byte or two each. `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
     Under a `MixedNRM` prior log_u has a third axis over groups and alpha one over basis measures, and `times` holds the group of
     every row. `X` is the data as the likelihood checked it, `model` the resolved mixture, `run` the record of the run.
     """
@@ -35,10 +37,11 @@ class Draws(Traced):
     def __post_init__(self) -> None:
         """Check that all arrays speak of the same draws and rows."""
         put = object.__setattr__  # the dataclass is frozen
-        labels = np.asarray(self.labels)
+        given: Any = self.labels
+        labels = given if isinstance(given, NarrowLabels) else np.asarray(given)
         good = labels.ndim == 3 and labels.size > 0
         require(good, "Posterior", "labels", self.labels, "have the shape (chain, draw, row), with at least one of each")
-        put(self, "labels", canonical(labels))
+        put(self, "labels", keep(labels))
         counted = count_clusters(self.labels)
         if self.n_clusters is not None:
             agrees = np.array_equal(np.asarray(self.n_clusters), counted)

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.stats import rankdata
 
+from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import exchange, prediction, reporting, storage
 from hedgerow.posterior.draws import FloatArray, IntArray
@@ -95,14 +97,25 @@ class Posterior(Pictured):
         -------
         (n_new,) int32
         """
-        proba = self.predict_proba(X, partition=partition, times=times, max_draws=max_draws)
-        best: IntArray = np.argmax(proba, axis=1).astype(np.int32)
-        best[best == proba.shape[1] - 1] = -1
-        return best
+        own = self._partition(partition, "predict")
+
+        def best(block: FloatArray) -> IntArray:
+            column: IntArray = np.argmax(block, axis=1).astype(np.int32)
+            column[column == block.shape[1] - 1] = -1
+            return column
+
+        joined: IntArray = np.concatenate(prediction.membership(self, own, X, times=times, max_draws=max_draws, reduce=best))
+        return joined
 
     def predict_proba(
-        self, X: Any, *, partition: npt.ArrayLike | None = None, times: Any = None, max_draws: int | None = None
-    ) -> FloatArray:
+        self,
+        X: Any,
+        *,
+        partition: npt.ArrayLike | None = None,
+        times: Any = None,
+        max_draws: int | None = None,
+        top: int | None = None,
+    ) -> Any:
         """Probability that each new row joins each cluster of `partition` (the point estimate): (n_new, K + 1), rows sum to 1.
 
         The last column is the probability of standing alone, in a new cluster. The rest is shared among the clusters in
@@ -115,13 +128,19 @@ class Posterior(Pictured):
         partition : (n,), optional
         times : (n_new,), optional
         max_draws : int, optional
+        top : int, optional
+            Only the so many largest entries of each row, as a sparse matrix: for many rows and clusters, whose table would be large.
 
         Returns
         -------
-        (n_new, K + 1)
+        (n_new, K + 1) array, or scipy.sparse.csr_array with `top`
         """
         own = self._partition(partition, "predict_proba")
-        return prediction.membership(self, own, X, times=times, max_draws=max_draws)
+        if top is None:
+            return np.concatenate(prediction.membership(self, own, X, times=times, max_draws=max_draws))
+        require(top >= 1, "predict_proba", "top", top, "be at least 1, or None for all")
+        kept = prediction.most_probable(top)
+        return sparse.vstack(prediction.membership(self, own, X, times=times, max_draws=max_draws, reduce=kept), format="csr")
 
     def log_density(self, X: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
         """log p(x | data) of every new row, each by itself, averaged over the draws: (n_new,).
@@ -141,7 +160,7 @@ class Posterior(Pictured):
         """
         return prediction.log_density(self, X, times=times, max_draws=max_draws)
 
-    def outlier_scores(self, *, max_draws: int | None = 50) -> FloatArray:
+    def outlier_scores(self, *, max_draws: int | None = None) -> FloatArray:
         """How unlikely every row is under the density that the others give it, as a rank: (n,), 0 the most likely row, 1 the least.
 
         In each draw the row's density is that of the mixture without the row (a cluster that it has alone does not help it), averaged
@@ -149,7 +168,8 @@ class Posterior(Pictured):
 
         Parameters
         ----------
-        max_draws : int or None
+        max_draws : int, optional
+            By default 50, or where rows × clusters are more than 20 million as many as a thousand million densities allow, but 10.
 
         Returns
         -------

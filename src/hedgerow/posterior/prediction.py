@@ -15,7 +15,8 @@ partition, no cluster gains or loses by its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,12 @@ from hedgerow.priors.state import packed
 __all__ = [
     "blocks_of",
     "left_out_density",
+    "left_out_draws",
     "log_density",
     "mean_density",
     "membership",
     "model_of",
+    "most_probable",
     "new_rows",
     "placement",
     "predictive",
@@ -47,7 +50,12 @@ __all__ = [
     "some_of",
 ]
 
-_ENTRIES = 1 << 22  # of (new rows × clusters) worked on at a time
+_SUMS = 1 << 24  # of (new rows × clusters) kept at a time
+_ROWS = 1 << 20  # new rows at a time
+_WORTH_A_THREAD = 1 << 16  # densities
+_DENSITIES, _LEFT_OUT = 1_000_000_000, (10, 50)  # that outlier scores cost at the most, but for the least number of draws; and the most
+
+Reduce = Callable[[FloatArray], Any]
 
 
 def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -71,20 +79,38 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     >>> len(list(predictive(post, [[1.0]], max_draws=4)))
     4
     """
+    fresh = model_of(draws).likelihood.check_new(X_new)
+    for labels, sight in _sights(draws, fresh, times, max_draws):
+        yield labels, sight.weights()
+
+
+def _sights(draws: Draws, fresh: Any, times: Any, max_draws: int | None) -> Iterator[tuple[IntArray, _core.Foresight]]:
+    """For each draw its labels and what knows where new rows, checked, would go."""
+    return _sights_of(draws, fresh, times, _states(draws, max_draws))
+
+
+def _sights_of(
+    draws: Draws, fresh: Any, times: Any, states: Iterable[tuple[int, IntArray, dict[str, Any]]]
+) -> Iterator[tuple[IntArray, _core.Foresight]]:
     model = model_of(draws)
-    fresh = model.likelihood.check_new(X_new)
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
     bound = model.likelihood.bind(_stack(draws.X, fresh))
     prior = model.prior.to_core(grouping)
-    for seed, labels, state in _states(draws, max_draws):
-        yield labels, _core.predictive(bound, draws.n, labels, prior, state, groups, new_groups, seed)
+    threads = _threads(fresh.shape[0], int(draws.n_clusters.max()))
+    for seed, labels, state in states:
+        yield labels, _core.Foresight(bound, draws.n, labels, prior, state, groups, new_groups, seed, threads)
+
+
+def _threads(rows: int, clusters: int) -> int:
+    """Threads for so many densities of one draw."""
+    return max(1, min(os.cpu_count() or 1, rows * clusters // _WORTH_A_THREAD))
 
 
 def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     """log p(x | the other rows and their partition) of every row of the data, averaged over the draws: (n,).
 
     In each draw the row is taken out of its cluster; a cluster that it has alone is gone then. The partition of the others is that of
-    the draw, in which the row had its say.
+    the draw, in which the row had its say. Without `max_draws` 50 draws, or fewer where rows and clusters are many.
     """
     model = model_of(draws)
     grouping = None if draws.times is None else model.prior.group(draws.times, draws.n, "outlier_scores")
@@ -93,10 +119,18 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     total = np.full(draws.n, -np.inf)
     count = 0
     groups = None if grouping is None else grouping.codes
-    for seed, labels, state in _states(draws, max_draws):
-        total = np.logaddexp(total, _core.left_out(bound, labels, prior, state, groups, seed))
+    threads = _threads(draws.n, int(draws.n_clusters.max()))
+    for seed, labels, state in _states(draws, left_out_draws(draws, max_draws)):
+        total = np.logaddexp(total, _core.left_out(bound, labels, prior, state, groups, seed, threads))
         count += 1
     return np.asarray(total - np.log(count))
+
+
+def left_out_draws(draws: Traced, max_draws: int | None) -> int:
+    """Draws for `left_out_density` at the most: 50 if none are said, or fewer where rows and clusters are many."""
+    if max_draws is not None:
+        return max_draws
+    return int(min(_LEFT_OUT[1], max(_LEFT_OUT[0], _DENSITIES // (draws.n * max(draws.n_clusters.mean(), 1.0)))))
 
 
 def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[int, IntArray, dict[str, Any]]]:
@@ -111,28 +145,54 @@ def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[int, IntArray
 
 def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
     """log p(x | X) of every new row on its own, averaged over the draws: (n_new,)."""
-    return _by_blocks(draws, X_new, times, lambda rows, when: _log_density(draws, rows, when, max_draws))
+    parts = [_log_density(draws, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, _ROWS)]
+    return np.concatenate(parts)
 
 
-def membership(draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
-    """Probability that each new row joins each cluster of `partition`, and in the last column none of them: (n_new, K + 1)."""
-    return _by_blocks(draws, X_new, times, lambda rows, when: _membership(draws, partition, rows, when, max_draws))
+def membership(
+    draws: Draws, partition: IntArray, X_new: Any, *, times: Any = None, max_draws: int | None = None, reduce: Reduce | None = None
+) -> list[Any]:
+    """Probability that each new row joins each cluster of `partition`, and in the last column none of them: (rows, K + 1), in blocks
+    of rows that follow each other. With `reduce` what that makes of each block."""
+    step = max(1, min(_SUMS // (int(partition.max()) + 2), _ROWS))
+    blocks = (_membership(draws, partition, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, step))
+    return [block if reduce is None else reduce(block) for block in blocks]
+
+
+def most_probable(top: int) -> Reduce:
+    """The so many largest entries of each row, as a sparse block."""
+
+    def keep(block: FloatArray) -> sparse.csr_array:
+        n, width = block.shape
+        many = min(top, width)
+        kept = np.sort(np.argpartition(-block, many - 1, axis=1)[:, :many], axis=1)
+        values = np.take_along_axis(block, kept, axis=1)
+        return sparse.csr_array((values.ravel(), kept.ravel(), np.arange(n + 1) * many), shape=block.shape)
+
+    return keep
 
 
 def _log_density(draws: Draws, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
-    return mean_density(weights for _, weights in predictive(draws, rows, times=times, max_draws=max_draws))
+    total = np.full(rows.shape[0], -np.inf)
+    count = 0
+    for _, sight in _sights(draws, rows, times, max_draws):
+        sight.add_density(total)
+        count += 1
+    return np.asarray(total - np.log(count))
 
 
 def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
-    k = int(partition.max()) + 1
-
-    def overlaps() -> Iterator[tuple[FloatArray, FloatArray]]:
-        for labels, weights in predictive(draws, rows, times=times, max_draws=max_draws):
-            width = weights.shape[1] - 1
-            cells = labels.astype(np.int64) * k + partition
-            yield np.bincount(cells, minlength=width * k).reshape(width, k).astype(np.float64), weights
-
-    return shares(overlaps(), np.bincount(partition))
+    sizes = np.bincount(partition)
+    n, k = rows.shape[0], sizes.size
+    top = np.full(n, -np.inf)  # running maximum: the sums below are scaled by exp(-top)
+    affinity, alone, everything = np.zeros((n, k)), np.zeros(n), np.zeros(n)
+    for labels, sight in _sights(draws, rows, times, max_draws):
+        width = int(labels.max()) + 1
+        overlap = sparse.csr_array((np.ones(draws.n), (labels, partition)), shape=(width, k))
+        overlap.sum_duplicates()
+        share = overlap.data / sizes[overlap.indices]
+        sight.add_company(overlap.indptr.astype(np.int32), overlap.indices.astype(np.int32), share, top, affinity, alone, everything)
+    return _as_shares(affinity, alone, everything)
 
 
 def mean_density(found: Iterable[FloatArray]) -> FloatArray:
@@ -162,10 +222,16 @@ def shares(found: Iterable[tuple[FloatArray, FloatArray]], sizes: npt.NDArray[np
         affinity = affinity * shrink[:, None] + share[:, :-1] @ (overlap / sizes)
         alone = alone * shrink + share[:, -1]
         everything = everything * shrink + share.sum(axis=1)
-    out = np.empty((len(alone), k + 1))
+    return _as_shares(affinity, alone, everything)
+
+
+def _as_shares(affinity: FloatArray, alone: FloatArray, everything: FloatArray) -> FloatArray:
+    """Probabilities (rows, K + 1) from sums over draws of weights with each cluster, with none, and of all."""
+    n, k = affinity.shape
+    out = np.empty((n, k + 1))
     out[:, -1] = alone / everything
-    company = affinity.sum(axis=1, keepdims=True) if affinity.size else np.zeros((0, 1))
-    parts = np.divide(affinity, company, out=np.full_like(affinity, 1.0 / k), where=company > 0) if affinity.size else np.zeros((0, k))
+    company = affinity.sum(axis=1, keepdims=True)
+    parts = np.divide(affinity, company, out=np.full_like(affinity, 1.0 / k), where=company > 0)
     out[:, :-1] = (1.0 - out[:, -1:]) * parts
     return out
 
@@ -175,27 +241,43 @@ def placement(draws: Draws, partition: IntArray, X_new: Any, *, times: Any = Non
 
     The partition is taken as it is, with the prior's u and hyper-parameters of the last draw; how much the draws differ from it is
     `membership`'s business.
+
+    Parameters
+    ----------
+    draws : Posterior
+    partition : (n,)
+        Of the rows of the data.
+    X_new : table
+    times : (n_new,), optional
+
+    Returns
+    -------
+    (n_new, K)
+
+    >>> import hedgerow as hr
+    >>> post = hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [9.0]], draws=5, warmup=5, chains=2, seed=0)
+    >>> placement(post, [0, 1], [[1.0]]).shape
+    (1, 2)
     """
-    model = model_of(draws)
     *_, (seed, _, state) = _states(draws, None)
     own = np.ascontiguousarray(partition, dtype=np.int32)
 
     def place(rows: Any, when: Any) -> FloatArray:
-        groups, new_groups, grouping = _groups(model, draws, when, rows.shape[0])
-        bound = model.likelihood.bind(_stack(draws.X, rows))
-        weights = _core.predictive(bound, draws.n, own, model.prior.to_core(grouping), state, groups, new_groups, seed)[:, :-1]
+        ((_, sight),) = _sights_of(draws, rows, when, [(seed, own, state)])
+        weights = sight.weights()[:, :-1]
         return np.asarray(np.exp(weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)))
 
-    return _by_blocks(draws, X_new, times, place)
+    return np.concatenate([place(rows, when) for rows, when in _blocks(draws, X_new, times, _SUMS // (int(own.max()) + 2) + 1)])
 
 
-def _by_blocks(draws: Draws, X_new: Any, times: Any, work: Any) -> FloatArray:
-    """Run `work` on blocks of new rows small enough for its tables, and join the answers."""
+def _blocks(draws: Draws, X_new: Any, times: Any, step: int) -> Iterator[tuple[Any, Any]]:
+    """New rows, checked, and their times, so many at a time."""
     fresh = new_rows(draws, X_new)
     when = None if times is None else np.asarray(times)
     rows = fresh.shape[0]
     require(when is None or len(when) == rows, "predict", "times", times, f"have one entry for each of the {rows} new rows")
-    return np.concatenate([work(fresh[part], None if when is None else when[part]) for part in blocks_of(draws, rows)])
+    for i in range(0, max(rows, 1), step):
+        yield fresh[i : i + step], None if when is None else when[i : i + step]
 
 
 def new_rows(draws: Traced, X_new: Any) -> Any:
@@ -205,7 +287,7 @@ def new_rows(draws: Traced, X_new: Any) -> Any:
 
 def blocks_of(draws: Traced, rows: int) -> list[slice]:
     """Parts of new rows small enough for tables by rows and clusters."""
-    step = max(1, _ENTRIES // (int(draws.n_clusters.max()) + 1))
+    step = max(1, min(_SUMS // (int(draws.n_clusters.max()) + 1), _ROWS))
     return [slice(i, i + step) for i in range(0, max(rows, 1), step)]
 
 

@@ -4,7 +4,7 @@ The tree shown is that of the posterior itself: average linkage on the probabili
 where the two branches share a cluster with the mean probability s, and d = (1 - s)/s. The cut at d = 1 joins what is
 together in more than half of the draws. Inside branches that are firmly together the probabilities say little more than
 noise, and what is near in the data is joined first (Ward). Beyond 5,000 rows, where all pairs are too many, the trees of
-incremental hierarchical clustering under the model are shown instead.
+incremental hierarchical clustering under the model are shown instead, and beyond 500,000 none.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ __all__ = [
 ]
 
 LARGEST_TREE = 5_000  # rows; linkage holds all pairs
+LARGEST_GROWN = 500_000  # rows; a tree of more takes minutes and gigabytes
 SAMPLED_ROWS = 3_000  # of the similarity, beyond that
 BLOCKS = 300
 FIRM = 0.8  # branches whose rows share a cluster this probably are ordered inside by distance in the data
@@ -151,6 +152,7 @@ def run_record(draws: Traced, shape: tuple[int, int]) -> dict[str, object]:
         "draws",
         "chains",
         "interrupted",
+        "warming",
         "columns",
         "sampled",
         "until",
@@ -212,7 +214,7 @@ def tree_of(whole: FloatArray, X: Any) -> TreePart | None:
 
 def _grown_tree(draws: Draws) -> TreePart | None:
     """For many rows, the trees of one pass of incremental hierarchical clustering under the model."""
-    if draws.model is None:
+    if draws.model is None or draws.n > LARGEST_GROWN:
         return None
     forest = ibhc(draws.model, draws.X, passes=1, times=draws.times, seed=0)
     return tree_part(forest.left, forest.right, forest.roots, forest.size, forest.log_d)
@@ -285,8 +287,15 @@ def _similarity(draws: Draws, whole: FloatArray | None, order: npt.NDArray[np.in
     return SimilarityPart(sums / np.outer(counts, counts), edges, order)
 
 
+def _no_tree(draws: Draws) -> list[str]:
+    return [f"No tree is drawn: it would be of more than {LARGEST_GROWN:,} rows."] if draws.n > LARGEST_GROWN else []
+
+
 def notes(draws: Traced) -> list[str]:
     """Warnings for the headline."""
+    if draws.run.get("warming"):
+        stand = f"the partitions where {draws.chains} of {draws.run.get('chains', draws.chains)} chains stood"
+        return [f"The run was looked at in its warm-up: these are {stand}, and no draws of the posterior."]
     if not draws.run.get("interrupted"):
         return []
     length, chains = draws.run.get("draws", draws.draws), draws.run.get("chains", draws.chains)

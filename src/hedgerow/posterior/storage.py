@@ -29,6 +29,7 @@ from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
 from hedgerow.posterior.draws import TRACES, Draws
 from hedgerow.priors.state import VALUES, fits, with_log_u
+from hedgerow.summaries.narrow import label_type, narrowed
 
 __all__ = ["DATA", "KIND", "load_fields", "pack", "save_posterior", "unpack"]
 
@@ -45,7 +46,7 @@ def save_posterior(draws: Draws, path: str | os.PathLike[str]) -> None:
 
 def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """A posterior as plain JSON and arrays."""
-    arrays: dict[str, npt.NDArray[Any]] = {"labels": _narrow(draws.labels), "log_joint": draws.log_joint}
+    arrays: dict[str, npt.NDArray[Any]] = {"labels": narrowed(draws.labels), "log_joint": draws.log_joint}
     arrays |= draws.traces()
     stats = list(draws.sample_stats)
     arrays |= {f"stats.{i}": draws.sample_stats[name] for i, name in enumerate(stats)}
@@ -82,7 +83,7 @@ def unpack(content: Mapping[str, Any], given: Mapping[str, npt.NDArray[Any]], mo
         X = model.likelihood.check(X)  # the core trusts its data: what a file says is checked like what a user gives
         check_traces(model, labels.shape, arrays)
     return {
-        "labels": labels.astype(np.int32),
+        "labels": labels.astype(label_type(labels.size, int(labels.max(initial=0))), copy=False),
         "log_joint": arrays["log_joint"],
         **{name: arrays[name] for name in TRACES if name in arrays},
         "sample_stats": {str(name): arrays[f"stats.{i}"] for i, name in enumerate(content["stats"])},
@@ -103,12 +104,6 @@ def check_traces(model: Mixture, shape: tuple[int, ...], arrays: Mapping[str, np
         trace = np.asarray(arrays[name], dtype=np.float64)
         good = trace.shape == (*shape[:2], *several.get(VALUES[name].per or "", ())) and fits(name, trace)
         require(good, "load", name, arrays[name], "be one value for each draw, in the range of the model")
-
-
-def _narrow(labels: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
-    """Labels in the smallest type that holds them: a quarter of the file for fewer than 256 clusters."""
-    highest = int(labels.max())
-    return labels.astype(next(t for t in (np.uint8, np.uint16, np.uint32) if highest <= np.iinfo(t).max))
 
 
 def _encode_data(X: Any, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, IntArray
 from hedgerow.summaries import ball, clusters, coclustering, estimate
 from hedgerow.summaries.distances import Loss
-from hedgerow.summaries.partitions import as_partition
+from hedgerow.summaries.partitions import as_partition, by_size
 from hedgerow.summaries.profiles import Profiles
 from hedgerow.summaries.profiles import profiles as describe
 from hedgerow.summaries.table import Table
@@ -121,7 +121,7 @@ class Summarised(Draws):
         PointEstimate
         """
         key = (loss, weight, max_clusters, min_size, within, restarts, seed, max_draws)
-        if key not in self._found:
+        if key not in self._found or self._found[key].stopped:
             self._found[key] = estimate.point_estimate(
                 self.labels,
                 loss,
@@ -134,6 +134,20 @@ class Summarised(Draws):
                 max_draws=max_draws,
             )
         return self._found[key]
+
+    def best_so_far(self, loss: Loss = "vi") -> IntArray:
+        """Labels (n,) for who will not wait: the point estimate for this loss if it was asked for, else the draw of highest log joint.
+
+        Parameters
+        ----------
+        loss : str
+
+        Returns
+        -------
+        (n,) int32
+        """
+        known = [found for key, found in self._found.items() if key[0] == loss]
+        return known[0].labels if known else by_size(self.map_draw().labels)
 
     def credible_ball(self, prob: float = 0.95, loss: Loss = "vi", *, centre: npt.ArrayLike | None = None) -> ball.CredibleBall:
         """The ball round `centre` (the point estimate for this loss) that holds a share `prob` of the draws.

@@ -53,7 +53,7 @@ def _left_out(likelihood: Likelihood, rows: Any) -> tuple[float, int]:
     bound = likelihood.bind(rows[together])
     labels = np.ascontiguousarray(forest.labels, dtype=np.int32)
     state = packed({"alpha": 1.0, "sigma": 0.0, "tau": 1.0, "log_u": 0.0})
-    logs = _core.predictive(bound, kept.shape[0], labels, prior.to_core(), state)
+    logs = _core.Foresight(bound, kept.shape[0], labels, prior.to_core(), state).weights()
     assert logs.shape[0] == left.shape[0]
     return float(np.logaddexp.reduce(logs, axis=1).mean()), int(forest.n_clusters)
 

@@ -169,5 +169,5 @@ def verdict_words(until: Agreement, verdict: Verdict, out_of_time: bool, interru
     elif out_of_time:
         why = f"{until.max_seconds:g} seconds were over before the chains agreed ({told})"
     else:
-        why = f"{until.max_draws:,} draws of each chain were spent before the chains agreed ({told})"
+        why = f"{until.max_draws:,} draws of each chain, the most allowed (max_draws), were spent before the chains agreed ({told})"
     return {"agreed": agreed, "why": why}

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.data.views import as_labels
+from hedgerow.data.views import as_labels, canonical
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel, Site
 from hedgerow.mixture import Mixture
@@ -114,6 +114,8 @@ class Chain:
     >>> chain.restore(state)
     >>> bool((chain.run(3).labels == first.labels).all()), chain.log_joint() < 0
     (True, True)
+    >>> chain.here().labels.shape
+    (1, 3)
     """
 
     def __init__(
@@ -214,6 +216,20 @@ class Chain:
         float
         """
         return float(self._core.log_joint())
+
+    def here(self) -> Block:
+        """The present state as a block of one, without what the kernel counted.
+
+        Returns
+        -------
+        Block
+        """
+        state = self._core.state()
+        values = {name: np.atleast_1d(np.asarray(value, np.float64)) for name, value in state["measure"].items() if name in NAMES}
+        traces = {name: value if name not in LISTS or self._plain else value[None] for name, value in values.items()}
+        labels = canonical(np.asarray(state["labels"]))[None]
+        count, height = np.array([self.n_clusters], np.int32), np.array([self.log_joint()])
+        return Block(labels=labels, n_clusters=count, log_joint=height, stats={}, **traces)
 
     def state(self) -> dict[str, Any]:
         """Everything the next step needs: labels, u, hyper-parameters, random-number words, the stage, what the kernel carries.

@@ -15,6 +15,7 @@ from hedgerow.data.container import FormatError, NotStorableError, read_containe
 from hedgerow.priors.state import LISTS, NAMES, VALUES, fits, with_log_u
 from hedgerow.sampling.chain import TRACES, Block
 from hedgerow.sampling.manifest import File, StateFile, sha256_of
+from hedgerow.summaries.narrow import narrowed
 
 __all__ = [
     "carried_digest",
@@ -38,9 +39,7 @@ _CARRIED = ("kernel_whole", "kernel_real")
 
 def write_block(path: Path, block: Block, first: int) -> File:
     """Write draws, of which `first` of the chain came before; labels in the smallest type that holds them."""
-    highest = int(block.labels.max())
-    narrow = next(t for t in (np.uint8, np.uint16, np.uint32) if highest <= np.iinfo(t).max)
-    arrays: dict[str, npt.NDArray[Any]] = {"labels": block.labels.astype(narrow)}
+    arrays: dict[str, npt.NDArray[Any]] = {"labels": narrowed(block.labels)}
     arrays |= {name: getattr(block, name) for name in TRACES}
     arrays |= {f"stats.{i}": values for i, values in enumerate(block.stats.values())}
     content = {"first": first, "stats": list(block.stats)}

@@ -196,16 +196,36 @@ def continue_folder(
     return plan, begins, FolderRecorder(folder, lock, manifest, plan.n, checkpoint.every)
 
 
-def look_into(path: str | os.PathLike[str], owner: str) -> tuple[Plan, FolderRecorder]:
+TRIALS = 5  # to read states of a run that goes on
+
+
+def look_into(path: str | os.PathLike[str], owner: str) -> tuple[Plan, FolderRecorder, list[Begin]]:
     """The plan of a run and its draws so far, to read only: whoever writes to the folder goes on."""
     folder = check_path(path, owner, "checkpoint")
-    manifest = newest_manifest(folder) if folder.is_dir() else None
-    begun = manifest is not None and any(chain.drawn for chain in manifest.chains)
-    require(begun, owner, "checkpoint", str(path), "name the folder of a run that has draws")
-    assert manifest is not None
-    check_file(folder, manifest.plan)
-    plan = _at_its_round(read_description(folder / manifest.plan.name, None, None), manifest, None, None)
-    return plan, FolderRecorder(folder, None, manifest, plan.n, None)
+    for trial in range(TRIALS):
+        manifest = newest_manifest(folder) if folder.is_dir() else None
+        begun = manifest is not None and any(chain.drawn or chain.states for chain in manifest.chains)
+        require(begun, owner, "checkpoint", str(path), "name the folder of a run that has draws, or whose chains have set out")
+        assert manifest is not None
+        check_file(folder, manifest.plan)
+        plan = _at_its_round(read_description(folder / manifest.plan.name, None, None), manifest, None, None)
+        try:
+            begins = [] if any(chain.drawn for chain in manifest.chains) else [_newest(folder, chain) for chain in manifest.chains]
+            return plan, FolderRecorder(folder, None, manifest, plan.n, None), begins
+        except (FormatError, OSError):  # the run has gone on meanwhile, and these states with it
+            if trial == TRIALS - 1:
+                raise
+    raise AssertionError("the last trial returns or raises")
+
+
+def _newest(folder: Path, chain: ChainFiles) -> Begin:
+    """Where a chain stands by its newest state."""
+    if not chain.states:
+        return Begin()
+    state = chain.states[-1]
+    check_file(folder, state.state)
+    check_file(folder, state.kernel)
+    return Begin(state.done, read_state(folder, state))
 
 
 def clear_folder(path: str | os.PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from hedgerow.sampling.chain_files import carried_digest, read_block, write_bloc
 from hedgerow.sampling.lock import FolderLock
 from hedgerow.sampling.manifest import ChainFiles, Manifest, StateFile, sweep, write_manifest
 from hedgerow.sampling.recorder import JUDGED, Arrays, FloatArray, Recorder, rectangle
+from hedgerow.summaries.narrow import MANY, label_type
 from hedgerow.writing import whole_path
 
 __all__ = ["FolderRecorder"]
@@ -143,20 +145,28 @@ class FolderRecorder(Recorder):
         """Labels, traces and statistics of the rectangle, read back from the files; many labels stay on disk."""
         chains, draws = rectangle(self.filled())
         shape = (len(chains), draws, self._n)
-        if 4 * shape[0] * shape[1] * shape[2] <= _IN_MEMORY:
-            labels: npt.NDArray[np.int32] = np.empty(shape, np.int32)
+        narrow = np.dtype(self._type(shape, chains))
+        if narrow.itemsize * math.prod(shape) <= _IN_MEMORY:
+            labels: npt.NDArray[Any] = np.empty(shape, narrow)
             return labels, *self._fill(labels, chains)
         if self._lock is None:  # somebody else's folder: a file without a name, which goes with the array
             with tempfile.TemporaryFile() as file:
-                nameless = np.memmap(file, np.int32, "w+", shape=shape)
+                nameless = np.memmap(file, narrow, "w+", shape=shape)
             return nameless, *self._fill(nameless, chains)
         with whole_path(self._folder / _LABELS) as place:
-            mapped = np.lib.format.open_memmap(place, "w+", np.int32, shape)
+            mapped = np.lib.format.open_memmap(place, "w+", narrow, shape)
             traces, stats = self._fill(mapped, chains)
             mapped.flush()
         return np.load(self._folder / _LABELS, mmap_mode="r"), traces, stats
 
-    def _fill(self, labels: npt.NDArray[np.int32], chains: npt.NDArray[np.intp]) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    def _type(self, shape: tuple[int, int, int], chains: npt.NDArray[np.intp]) -> npt.DTypeLike:
+        """What the labels of these chains are kept as."""
+        if math.prod(shape) <= MANY:
+            return np.int32
+        files = [file for index in chains for file in self._manifest.chains[index].draws]
+        return label_type(math.prod(shape), max(int(read_block(self._folder, file, self._n).labels.max()) for file in files))
+
+    def _fill(self, labels: npt.NDArray[Any], chains: npt.NDArray[np.intp]) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Read the draws of these chains into `labels`; returns traces and statistics."""
         shape = labels.shape
         traces: dict[str, FloatArray] = {}

@@ -72,7 +72,8 @@ def run_in_jobs(given: Round) -> None:
                 continue
             places[result.update.chain] = Begin(result.update.done, result.state)
             try:
-                given.store(result if given.pace.wanted else News(result.update, result.block, None))
+                keep = given.pace.wanted or (given.stop.interrupted and result.update.warming_up)
+                given.store(result if keep else News(result.update, result.block, None))
                 if trouble is None:
                     given.tell(result)
             except BaseException as error:  # the other segments of this round are stored first

@@ -16,13 +16,16 @@ from hedgerow.errors import ParameterError, in_bytes
 from hedgerow.sampling.agreement import Course
 from hedgerow.sampling.blocks import Begin, News, Pace
 from hedgerow.sampling.chain import TRACES, Block
+from hedgerow.summaries.narrow import label_type
 
 __all__ = ["JUDGED", "Arrays", "MemoryRecorder", "Recorder", "rectangle"]
 
 JUDGED = ("log_joint", "n_clusters")
 """What chains are judged by."""
 FloatArray = npt.NDArray[np.float64]
-Arrays = tuple[npt.NDArray[np.int32], dict[str, FloatArray], dict[str, FloatArray]]
+MOST_CLUSTERS = 256
+"""That many fit into a byte; who has more may run out of memory later."""
+Arrays = tuple[npt.NDArray[Any], dict[str, FloatArray], dict[str, FloatArray]]
 
 
 class Recorder(ABC):
@@ -79,7 +82,7 @@ class MemoryRecorder(Recorder):
     def __init__(self, chains: int, draws: int, n: int, *, states: bool = False) -> None:
         _check_memory(chains, draws, n)
         self.pace = Pace(wanted=states, every=math.inf)  # where the chains stand at the end of a round
-        self._labels = np.empty((chains, draws, n), np.int32)
+        self._labels: npt.NDArray[Any] = np.empty((chains, draws, n), label_type(chains * draws * n, 0))
         self._traces: dict[str, FloatArray] = {}
         self._stats: dict[str, FloatArray] = {}
         self._filled = np.zeros(chains, np.intp)
@@ -93,6 +96,9 @@ class MemoryRecorder(Recorder):
         """Keep a block behind those of its chain that came before."""
         first = self._filled[chain]
         rows = slice(first, first + len(block))
+        narrow = label_type(self._labels.size, int(block.labels.max(initial=0)))
+        if np.dtype(narrow).itemsize > self._labels.itemsize:  # the first draw with so many clusters
+            self._labels = self._labels.astype(narrow)
         self._labels[chain, rows] = block.labels
         for name in TRACES:
             self._put(self._traces, name, chain, rows, getattr(block, name))
@@ -123,7 +129,12 @@ class MemoryRecorder(Recorder):
             return
         _check_memory(chains, course.draws, n)
         more = course.draws - draws
-        self._labels = np.concatenate([self._labels, np.empty((chains, more, n), np.int32)], axis=1)
+        highest = max(int(labels[:filled].max(initial=0)) for labels, filled in zip(self._labels, self._filled, strict=True))
+        wanted = label_type(chains * course.draws * n, highest)
+        labels = np.empty((chains, course.draws, n), wanted)
+        for chain, filled in enumerate(self._filled):
+            labels[chain, :filled] = self._labels[chain, :filled]
+        self._labels = labels
         for store in (self._traces, self._stats):
             for name, values in store.items():
                 store[name] = np.concatenate([values, np.full((chains, more, *values.shape[2:]), np.nan)], axis=1)
@@ -140,7 +151,7 @@ class MemoryRecorder(Recorder):
 
 def _check_memory(chains: int, draws: int, n: int) -> None:
     """Refuse a run whose labels cannot fit before it starts, not after hours."""
-    needed = 4 * chains * draws * n
+    needed = np.dtype(label_type(chains * draws * n, min(n - 1, MOST_CLUSTERS))).itemsize * chains * draws * n
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -100,8 +100,8 @@ def sample(
         (`hedgerow.kernels.Tempered`). Draws stay exact; each copy costs as much as the chain. `posterior.run["temper"]` has the
         share of trades made.
 
-    Ctrl-C stops the chains and returns the draws so far; with `until` and no checkpoint, in the warm-up too: a draw from where each
-    chain is.
+    Ctrl-C stops the chains and returns the draws so far; in the warm-up where each chain stands, `run["warming"]` saying so. With
+    `until` and no checkpoint that is a draw from there.
 
     Returns
     -------
@@ -179,6 +179,8 @@ def resume(
 def so_far(checkpoint: str | os.PathLike[str]) -> Posterior:
     """The draws that the folder of a run holds now, whether it is done, was stopped, or goes on meanwhile.
 
+    Before the first draw the partitions where its chains stand; `run["warming"]` is then True.
+
     Parameters
     ----------
     checkpoint : path
@@ -195,8 +197,9 @@ def so_far(checkpoint: str | os.PathLike[str]) -> Posterior:
     >>> bool((so_far(folder).labels == drawn.labels).all())
     True
     """
-    plan, recorder = look_into(checkpoint, "so_far")
-    return _Run(plan, [], recorder, ()).posterior()
+    plan, recorder, begins = look_into(checkpoint, "so_far")
+    run = _Run(plan, begins, recorder, ())
+    return run.posterior() if recorder.filled().max() > 0 else run.standing()
 
 
 def _read_callbacks(callbacks: Sequence[Callback], progress: bool | None, owner: str) -> tuple[Callback, ...]:
@@ -254,6 +257,8 @@ class _Run:
                 self.keep_draws(error)
                 raise
             if self.recorder.filled().max() == 0:  # stopped before the first draw
+                if self.stop.interrupted and any(begin.state is not None for begin in self.begins):
+                    return self.standing()
                 raise KeyboardInterrupt if self.stop.interrupted else RuntimeError("A callback stopped the run before a draw.")
             return self.posterior()
 
@@ -329,10 +334,19 @@ class _Run:
             return
         error.add_note("The draws so far are in this exception's attribute `posterior`.")
 
-    def posterior(self) -> Posterior:
-        """What was drawn, with the record of the run."""
+    def standing(self) -> Posterior:
+        """Where the chains stand in their warm-up, as one partition of each: no draws of the posterior, but an answer."""
+        bound = self.plan.bind()
+        memory = MemoryRecorder(sum(begin.state is not None for begin in self.begins), 1, self.plan.n)
+        for index, begin in enumerate(self.begins):
+            if begin.state is not None:
+                memory.put(int(memory.filled().sum()), self.plan.open(index, bound, begin.state).here())
+        return self.posterior(memory)
+
+    def posterior(self, other: Recorder | None = None) -> Posterior:
+        """What was drawn, with the record of the run; with another recorder what that holds, from the warm-up."""
         plan, recorder = self.plan, self.recorder
-        labels, traces, stats = recorder.arrays()
+        labels, traces, stats = (recorder if other is None else other).arrays()
         record = {
             "seed": plan.seed,
             "kernel": repr(plan.kernel),
@@ -348,6 +362,8 @@ class _Run:
             "sampled": sorted(plan.model.prior.laws()),
         }
         record |= plan.kernel.record(stats)
+        if other is not None:
+            record |= {"warming": True, "interrupted": True}
         if plan.columns is not None:
             record["columns"] = list(plan.columns)
         if plan.until is not None and plan.course is not None:

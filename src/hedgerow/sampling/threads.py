@@ -52,6 +52,7 @@ def run_in_threads(bound: _core.Likelihood, given: Round) -> None:
             waiting += 0 if block is None else block.nbytes
             at_rest = stop.asked or update.done == plan.total
             due = pace.wanted and (at_rest or pace.due(now - last, now - started, waiting))
+            due = due or (stop.interrupted and update.warming_up)  # a person wants to see where it stands
             if not hand_over(News(update, block, chain.state() if due else None)):
                 return
             if due:

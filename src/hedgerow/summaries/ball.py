@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import require
-from hedgerow.summaries.distances import Loss, check_loss, distance, distances_from
-from hedgerow.summaries.partitions import Labels, as_partition, count_clusters, unique_draws
-from hedgerow.summaries.points import Points, as_points
+from hedgerow.summaries.distances import Loss, check_loss, distances_from
+from hedgerow.summaries.narrow import as_points
+from hedgerow.summaries.partitions import Labels, as_partition, count_clusters, unique_draws, wide
+from hedgerow.summaries.points import Points
 
 __all__ = ["CredibleBall", "credible_ball"]
 
@@ -80,13 +81,13 @@ def credible_ball(labels: npt.ArrayLike | Points, centre: npt.ArrayLike, prob: f
     middle = as_partition(centre, "credible_ball", "centre", points.n)
     check_loss(loss, "credible_ball")
     require(0.0 < prob < 1.0, "credible_ball", "prob", prob, "lie in (0, 1)")
-    far = distances_from(middle, points, loss) if isinstance(labels, Points) else distance(middle, points.draws, loss)
+    far = distances_from(middle, points, loss)
     needed = int(np.ceil(prob * far.size - 1e-9))
     radius = float(np.partition(far, needed - 1)[needed - 1])
     inside = far <= radius + 1e-12  # equal partitions may differ by rounding
-    within, far_within = points.draws[inside], far[inside]
     shape = (-1,) if isinstance(labels, Points) else np.shape(labels)[:-1]
-    clusters = count_clusters(within)
+    clusters = count_clusters(points.draws)
+    fewest, most = clusters[inside].min(), clusters[inside].max()
     return CredibleBall(
         centre=middle,
         radius=radius,
@@ -95,11 +96,13 @@ def credible_ball(labels: npt.ArrayLike | Points, centre: npt.ArrayLike, prob: f
         loss=loss,
         distances=far.reshape(shape),
         inside=inside.reshape(shape),
-        horizontal=_farthest(within, far_within)[:, points.place],
-        upper=_farthest(within[clusters == clusters.min()], far_within[clusters == clusters.min()])[:, points.place],
-        lower=_farthest(within[clusters == clusters.max()], far_within[clusters == clusters.max()])[:, points.place],
+        horizontal=_farthest(points, far, inside),
+        upper=_farthest(points, far, inside & (clusters == fewest)),
+        lower=_farthest(points, far, inside & (clusters == most)),
     )
 
 
-def _farthest(draws: Labels, far: npt.NDArray[np.float64]) -> Labels:
-    return unique_draws(draws[far >= far.max() - 1e-12])[0]
+def _farthest(points: Points, far: npt.NDArray[np.float64], which: npt.NDArray[np.bool_]) -> Labels:
+    """Of the draws in question those farthest away, each once."""
+    found = unique_draws(points.draws[which & (far >= far[which].max() - 1e-12)])[0]
+    return wide(found[:, points.place])

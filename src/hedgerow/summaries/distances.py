@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.docstrings import explained
 from hedgerow.errors import require
-from hedgerow.summaries.partitions import Labels, canonical
+from hedgerow.summaries.partitions import Labels, canonical, wide
 from hedgerow.summaries.points import Points
 
 __all__ = [
@@ -159,7 +159,7 @@ def distance(a: npt.ArrayLike, b: npt.ArrayLike, loss: Loss) -> Array:
 
 
 def expected_losses(
-    draws: Labels, copies: Copies, weights: Array, loss: Loss, weight: float = 1.0, some: npt.NDArray[np.intp] | None = None
+    draws: npt.NDArray[Any], copies: Copies, weights: Array, loss: Loss, weight: float = 1.0, some: npt.NDArray[np.intp] | None = None
 ) -> Array:
     """Expected loss of every draw taken as the estimate, or of some: its weighted mean distance from all draws.
 
@@ -170,33 +170,33 @@ def expected_losses(
     own = marginal_sums(draws, copies, f)
     sums = _core.JointSums(draws, copies, f)
     if some is not None:
-        return np.array([weights @ combine(loss, n, own[i], own, sums.run(draws[i]), weight) for i in some])
+        return np.array([weights @ combine(loss, n, own[i], own, sums.run(wide(draws[i])), weight) for i in some])
     expected = np.zeros(len(draws))
     for i in range(len(draws) - 1):
         rest = slice(i + 1, None)
-        joint = sums.run(draws[i], i + 1)
+        joint = sums.run(wide(draws[i]), i + 1)
         d = combine(loss, n, own[i], own[rest], joint, weight)
         expected[i] += float(weights[rest] @ d)
         expected[rest] += weights[i] * (d if weight == 1 else combine(loss, n, own[i], own[rest], joint, 2.0 - weight))
     return expected
 
 
-def expected_loss(partition: Labels, draws: Labels, copies: Copies, weights: Array, loss: Loss, weight: float = 1.0) -> float:
+def expected_loss(partition: Labels, draws: npt.NDArray[Any], copies: Copies, weights: Array, loss: Loss, weight: float = 1.0) -> float:
     """Weighted mean distance of a canonical partition (n,) from canonical draws (D, n)."""
-    n = int(copies.sum())
-    f = count_function(loss, n)
-    own = float(marginal_sums(partition[None], copies, f)[0])
-    d = combine(loss, n, own, marginal_sums(draws, copies, f), _core.JointSums(draws, copies, f).run(partition), weight)
-    return float(weights @ d)
+    return float(weights @ _from_draws(partition, draws, copies, loss, weight))
 
 
 def distances_from(partition: Labels, points: Points, loss: Loss) -> Array:
-    """Distance of a partition (n,) from every draw over points: (D,)."""
-    cut, home = points.cut(canonical(partition))
-    home = canonical(home)
-    f = count_function(loss, points.n)
-    own = float(marginal_sums(home[None], cut.copies, f)[0])
-    return combine(loss, points.n, own, marginal_sums(cut.draws, cut.copies, f), _core.JointSums(cut.draws, cut.copies, f).run(home))
+    """Distance of a partition (n,) from every draw: (D,)."""
+    cut, home = points.cut(partition)
+    return _from_draws(canonical(home), cut.draws, cut.copies, loss)
+
+
+def _from_draws(partition: Labels, draws: npt.NDArray[Any], copies: Copies, loss: Loss, weight: float = 1.0) -> Array:
+    n = int(copies.sum())
+    f = count_function(loss, n)
+    own = float(marginal_sums(partition[None], copies, f)[0])
+    return combine(loss, n, own, marginal_sums(draws, copies, f), _core.JointSums(draws, copies, f).run(partition), weight)
 
 
 def check_loss(loss: str, owner: str) -> None:
@@ -223,6 +223,6 @@ def combine(loss: Loss, n: int, left: Array | float, right: Array, joint: Array,
     return 1.0 - rand
 
 
-def marginal_sums(draws: Labels, copies: Copies, f: Array) -> Array:
+def marginal_sums(draws: npt.NDArray[Any], copies: Copies, f: Array) -> Array:
     """Σ_c f(|c|) of every draw, (D,)."""
     return np.array([f[np.bincount(draw, weights=copies).astype(np.int64)].sum() for draw in draws])

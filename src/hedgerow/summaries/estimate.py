@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.summaries.distances import LOSSES, Loss, check_loss, count_function, expected_loss, expected_losses
+from hedgerow.summaries.narrow import as_points
 from hedgerow.summaries.partitions import (
     Labels,
     by_size,
@@ -50,8 +51,9 @@ from hedgerow.summaries.partitions import (
     least_size,
     merge_points,
     unique_draws,
+    wide,
 )
-from hedgerow.summaries.points import Points, as_points
+from hedgerow.summaries.points import Points
 
 __all__ = ["PointEstimate", "point_estimate"]
 
@@ -59,6 +61,7 @@ _SWEEPS = 100  # at most, of one descent
 _REBUILT = 10  # clusters that a descent dissolves and rebuilds
 _COMPARED = 30_000_000  # points looked at to find the best draws, but for the least number of draws that are tried
 _LEAST_TRIED = 50
+_CELLS = 1 << 23  # points x draws that are searched; of more, fewer draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,8 @@ class PointEstimate:
         The share of the draws that the limits were taken from.
     large : (int, int) or None
         Where the answer is a draw since it had too few clusters: the least number of clusters of a size, and that size in rows.
+    stopped : bool
+        Whether the search was cut short by Ctrl-C: the best that was found until then.
 
     >>> labels, expected_loss = point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
     >>> labels
@@ -100,6 +105,7 @@ class PointEstimate:
     unlimited: int = 0
     within: float | None = None
     large: tuple[int, int] | None = None
+    stopped: bool = False
 
     @property
     def words(self) -> str:
@@ -114,6 +120,7 @@ class PointEstimate:
                 span = f"draws with at least {_clusters(self.large[0])} of {self.large[1]:,} rows or more"
             told += f" among {span}{why} (without that limit {self.unlimited})"
         left = int((self.labels < 0).sum())
+        told += "; the search was stopped early" if self.stopped else ""
         return told + (f"; {left:,} rows of smaller clusters are left out (-1)" if left else "")
 
     def __iter__(self) -> Iterator[Any]:
@@ -161,7 +168,11 @@ def point_estimate(
         Of the search, in turn at the best draws and at random sequential allocations; the same seed gives the same answer.
     seed : int
     max_draws : int or None, default 1000
-        Bounds the work: more draws than that are thinned evenly, and expected loss means the mean over the draws that are left.
+        Bounds the work: more draws than that are thinned evenly, and expected loss means the mean over the draws that are left. So
+        are draws of very many rows in doubt, which some draw takes apart from all others: 8 million labels of such rows are used,
+        and 50 draws at the least.
+
+    Ctrl-C ends the search with the best partition so far, of those descents that were under way too; a second one raises.
 
     Returns
     -------
@@ -182,8 +193,12 @@ def point_estimate(
     require(restarts >= 1, owner, "restarts", restarts, "be at least 1")
     require(0 <= seed < 2**64, owner, "seed", seed, "lie in 0, ..., 2^64 - 1")
     require(max_draws is None or max_draws >= 1, owner, "max_draws", max_draws, "be at least 1 or None")
-    distinct, weights = unique_draws(thin_evenly(points.draws, max_draws))
-    merged, copies, place = merge_points(distinct, points.copies)
+    used = len(points.draws) if max_draws is None else min(max_draws, len(points.draws))
+    used = min(used, max(_CELLS // points.copies.size, _LEAST_TRIED))
+    distinct, weights = unique_draws(thin_evenly(points.draws, used))
+    merged, copies, place = distinct, points.copies, np.arange(points.copies.size)
+    if len(distinct) < len(points.draws):
+        merged, copies, place = merge_points(distinct, points.copies)
     search = _Search(merged, copies, weights, loss, weight, restarts, seed)
     best, best_loss = search.free()
     unlimited = int(best.max()) + 1
@@ -203,7 +218,8 @@ def point_estimate(
         own = np.where(sizes[own] >= min_size, own, -1).astype(np.int32)
         found = int((sizes >= min_size).sum())
     by_draws = within if max_clusters is None or limits[1] < max_clusters else None
-    return PointEstimate(own, best_loss, loss, found, weight, limits if held else None, unlimited, by_draws if held else None, large)
+    span, share = (limits, by_draws) if held else (None, None)
+    return PointEstimate(own, best_loss, loss, found, weight, span, unlimited, share, large, search.stopped)
 
 
 def _clusters(count: int) -> str:
@@ -238,7 +254,7 @@ class _Search:
 
     def __init__(
         self,
-        draws: Labels,
+        draws: npt.NDArray[Any],
         copies: npt.NDArray[np.int64],
         weights: npt.NDArray[np.float64],
         loss: Loss,
@@ -247,6 +263,7 @@ class _Search:
         seed: int,
     ) -> None:
         self.draws, self.runs, self.seed = draws, runs, seed
+        self.stopped = False
         tried = max(_COMPARED // draws.size, _LEAST_TRIED)
         some = None if 2 * tried >= len(draws) else evenly(len(draws), tried)
         self.expected = np.full(len(draws), np.inf)
@@ -261,17 +278,17 @@ class _Search:
 
         def begin(own: _core.PartitionSearch, run: int) -> None:
             if run % 2 == 0 and run // 2 < self.ranked.size:
-                own.start_at(self.draws[self.ranked[run // 2]])
+                own.start_at(wide(self.draws[self.ranked[run // 2]]))
             else:
                 own.start_afresh(self.seed, 2 * run)
 
         first = self.ranked[0]
-        return self._best(begin, [(self.draws[first], float(self.expected[first]))])
+        return self._best(begin, [(wide(self.draws[first]), float(self.expected[first]))])
 
     def at_most(self, free: Labels, high: int) -> tuple[Labels, float]:
         """The best with no more clusters than `high`, given the best of all, which has more."""
         good = self.ranked[count_clusters(self.draws)[self.ranked] <= high]
-        starts = [free, *(self.draws[i] for i in (good if good.size else self.ranked)[: self.runs])]
+        starts = [free, *(wide(self.draws[i]) for i in (good if good.size else self.ranked)[: self.runs])]
 
         def begin(own: _core.PartitionSearch, run: int) -> None:
             own.limit(1, high)
@@ -281,14 +298,14 @@ class _Search:
                 own.start_at(starts[run // 2 % len(starts)])
                 own.join_down(high)
 
-        return self._best(begin, [(self.draws[i], float(self.expected[i])) for i in good[:1]])
+        return self._best(begin, [(wide(self.draws[i]), float(self.expected[i])) for i in good[:1]])
 
     def among(self, these: npt.NDArray[np.bool_], high: int) -> tuple[Labels, float]:
         """The best of some of the draws, with no more clusters than `high` where there is such a one."""
         known = self.ranked[these[self.ranked]]
         known = known if known.size else np.flatnonzero(these)
         fits = known[count_clusters(self.draws)[known] <= high]
-        best = self.draws[(fits if fits.size else known)[0]]
+        best = wide(self.draws[(fits if fits.size else known)[0]])
         return best, self.measure(best)
 
     def _best(self, begin: Callable[[_core.PartitionSearch, int], None], known: list[tuple[Labels, float]]) -> tuple[Labels, float]:
@@ -301,12 +318,21 @@ class _Search:
             found = canonical(own.labels)
             return found, self.measure(found)
 
+        if self.stopped:
+            return min(known, key=lambda one: one[1])
         with ThreadPoolExecutor(min(self.runs, os.cpu_count() or 1)) as pool:
-            known += pool.map(descend, range(self.runs))
+            descents = [pool.submit(descend, run) for run in range(self.runs)]
+            try:
+                wait(descents)
+            except KeyboardInterrupt:  # those under way end where they are
+                self.stopped = True
+                self.start.stop()
+                pool.shutdown(cancel_futures=True)
+        known += [one.result() for one in descents if not one.cancelled()]
         return min(known, key=lambda one: one[1])
 
 
-def thin_evenly(draws: Labels, at_most: int | None) -> Labels:
+def thin_evenly(draws: npt.NDArray[Any], at_most: int | None) -> npt.NDArray[Any]:
     """Draws (D, n) at even distances, no more than asked for."""
     total = draws.shape[0]
     if at_most is None or total <= at_most:

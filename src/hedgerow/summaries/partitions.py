@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow import _core
 from hedgerow.errors import ParameterError, require
 
 __all__ = [
@@ -28,12 +29,12 @@ __all__ = [
     "least_size",
     "merge_points",
     "unique_draws",
+    "wide",
 ]
 
 Labels = npt.NDArray[np.int32]
 
 _BLOCK = 1 << 22  # labels worked on at a time: bounds the scratch memory, fits the cache well enough
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, odd
 
 
 def is_canonical(labels: npt.ArrayLike) -> bool:
@@ -51,6 +52,8 @@ def is_canonical(labels: npt.ArrayLike) -> bool:
     (True, False)
     """
     flat = _flatten(np.asarray(labels))
+    if flat.dtype in (np.uint8, np.uint16, np.int32) and flat.flags.c_contiguous and flat.shape[1] > 0:
+        return bool(_core.are_canonical(flat))
     step = max(1, _BLOCK // max(1, flat.shape[1]))
     return all(_rows_canonical(flat[start : start + step]) for start in range(0, flat.shape[0], step))
 
@@ -112,9 +115,9 @@ def by_size(labels: npt.ArrayLike) -> Labels:
     return out
 
 
-def count_clusters(labels: Labels) -> npt.NDArray[np.int32]:
+def count_clusters(labels: Any) -> npt.NDArray[np.int32]:
     """Clusters of each canonical partition on the last axis."""
-    counts: npt.NDArray[np.int32] = labels.max(axis=-1) + np.int32(1)
+    counts: npt.NDArray[np.int32] = labels.max(axis=-1).astype(np.int32) + np.int32(1)
     return counts
 
 
@@ -126,6 +129,11 @@ def least_size(n: int) -> int:
 def count_clusters_of(draws: Labels, size: int, copies: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
     """Clusters with at least `size` rows of each canonical partition (D, points); `copies` are the rows behind each point."""
     return np.array([np.count_nonzero(np.bincount(draw, copies) >= size) for draw in draws], dtype=np.int32)
+
+
+def wide(labels: npt.NDArray[Any]) -> Labels:
+    """Labels as int32."""
+    return labels.astype(np.int32, copy=False)
 
 
 def as_draws(labels: npt.ArrayLike, owner: str) -> Labels:
@@ -145,7 +153,7 @@ def as_partition(labels: npt.ArrayLike, owner: str, name: str, n_points: int) ->
     return canonical(array)
 
 
-def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
+def unique_draws(draws: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Distinct canonical draws and their shares, which sum to one.
 
     Peaked posteriors visit the same partition again and again; weighing it once is cheaper and exact.
@@ -154,26 +162,25 @@ def unique_draws(draws: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
     for at, draw in enumerate(np.ascontiguousarray(draws)):
         seen.setdefault(blake2b(draw, digest_size=32).digest(), []).append(at)
     first, counts = [at[0] for at in seen.values()], np.array([len(at) for at in seen.values()])
+    if len(first) == len(draws):
+        return np.ascontiguousarray(draws), np.full(len(draws), 1 / len(draws))
     return np.ascontiguousarray(draws[first]), counts / draws.shape[0]
 
 
 def merge_points(
-    draws: Labels, copies: npt.NDArray[np.int64] | None = None
-) -> tuple[Labels, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    draws: npt.NDArray[Any], copies: npt.NDArray[np.int64] | None = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.intp]]:
     """Points that no draw takes apart, as one: canonical draws (D, m) of them, how many each stands for, and which is whose (n,).
 
     The points are numbered by first appearance. They are told apart by a hash of their labels, and then compared. `copies` are how many
     rows are behind each point already.
     """
-    key = np.zeros(draws.shape[1], dtype=np.uint64)
-    for draw in draws:
-        key ^= draw.astype(np.uint64)
-        key *= _MIX
-        key ^= key >> np.uint64(29)
-    _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    step = max(1, _BLOCK // draws.shape[1])
-    if any(np.any(part[:, first[place]] != part) for part in (draws[at : at + step] for at in range(0, len(draws), step))):
+    draws = np.ascontiguousarray(draws)
+    _, first, place = np.unique(_core.point_keys(draws), return_index=True, return_inverse=True)
+    if not _core.stand_together(draws, first[place].astype(np.int32)):
         _, first, place = np.unique(draws, axis=1, return_index=True, return_inverse=True)  # two hashes met
+    if first.size == draws.shape[1]:
+        return draws, np.ones(first.size, np.int64) if copies is None else copies, np.arange(first.size)
     rank = np.empty(first.size, dtype=np.intp)
     order = np.argsort(first)
     rank[order] = np.arange(first.size)
@@ -203,6 +210,8 @@ def _rows_canonical(rows: npt.NDArray[Any]) -> bool:
         return True
     if rows[:, 0].any() or int(rows.min()) < 0:
         return False
+    if rows.dtype.kind == "u":
+        rows = rows.astype(np.int64 if rows.itemsize > 2 else np.int32)  # one above the highest must not be 0
     highest = np.maximum.accumulate(rows, axis=1)
     return bool(np.all(rows[:, 1:] <= highest[:, :-1] + 1))
 

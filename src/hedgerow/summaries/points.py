@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hedgerow.errors import require
 from hedgerow.summaries.partitions import Labels, as_draws, canonical, merge_points
 
-__all__ = ["Points", "as_points"]
+__all__ = ["Points"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +26,8 @@ class Points:
 
     Attributes
     ----------
-    draws : (D, m) int32
-        Canonical.
+    draws : (D, m)
+        Canonical, in the type that they came in.
     copies : (m,) int64
     place : (n,) int
 
@@ -36,7 +36,7 @@ class Points:
     ([[0, 0, 1], [0, 1, 1]], [2, 1, 1], [0, 0, 1, 2])
     """
 
-    draws: Labels
+    draws: npt.NDArray[Any]
     copies: npt.NDArray[np.int64]
     place: npt.NDArray[np.intp]
 
@@ -66,6 +66,10 @@ class Points:
     def cut(self, partition: Labels) -> tuple[Points, Labels]:
         """Points that neither a draw nor a partition (n,) takes apart, and the cluster of the partition that each is in."""
         require(partition.shape == (self.n,), "Points", "partition", partition, f"have an entry for each of the {self.n} rows")
+        own = np.empty(self.copies.size, np.int32)
+        own[self.place] = partition
+        if np.array_equal(own[self.place], partition):
+            return self, own
         key = self.place.astype(np.int64) * (int(partition.max()) + 1) + partition
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -73,12 +77,3 @@ class Points:
         rank[order] = np.arange(order.size)
         place, first = rank[place.ravel()], first[order]
         return Points(np.ascontiguousarray(self.draws[:, self.place[first]]), np.bincount(place), place), partition[first]
-
-
-def as_points(labels: npt.ArrayLike | Points, owner: str) -> Points:
-    """Points as they are, or those of draws (..., n), with every row one of its own."""
-    if isinstance(labels, Points):
-        return labels
-    draws = as_draws(labels, owner)
-    n = draws.shape[1]
-    return Points(draws, np.ones(n, np.int64), np.arange(n))

@@ -116,7 +116,7 @@ def _chain_rule(findings: Findings, model: Any, X: Any, power: float) -> None:
     for i in range(1, n):
         now = bind_at(model, X[: i + 1], power)
         state = packed({"log_u": 0.0, "alpha": 1.0, "sigma": 0.0, "tau": 1.0})
-        joining, opening = _core.predictive(now, i, np.zeros(i, dtype=np.int32), prior, state)[0]
+        joining, opening = _core.Foresight(now, i, np.zeros(i, dtype=np.int32), prior, state).weights()[0]
         # Dirichlet process weights, α = 1: i for the cluster, 1 for a new one.
         total += float(joining - opening) - np.log(i) + float(single[i])
     findings.agree("chain rule of the predictive density", total, model.log_marginal(X, power), 1e-9)

@@ -20,7 +20,7 @@ from hedgerow.errors import require
 from hedgerow.likelihoods import Multinomial
 from hedgerow.mixture import Mixture
 from hedgerow.priors import NGG, MixedNRM, Prior
-from hedgerow.sampling.progress import open_bars
+from hedgerow.sampling.progress import open_steps
 
 __all__ = ["default_prior", "segment"]
 
@@ -97,7 +97,7 @@ def segment(
     segmenter = Segmenter(model, int(seed))
     clock = _Clock()
     store: LabelStore | None = None
-    with open_bars(progress, ["frames"], frames.count) as bars:
+    with open_steps(progress, frames.count) as bars:
         for pictures in clock.reading(in_chunks(_shrunk(frames, longest_side, sizes), int(chunk))):
             with clock.step("supervoxels"):
                 pieces = find_supervoxels(pictures, settings)
@@ -108,7 +108,7 @@ def segment(
                 store = LabelStore(*labels.shape[1:])
             store.append(labels)
             update = ChunkUpdate(store.n_frames, frames.count, segmenter.n_segments, clock.elapsed)
-            bars.move(0, update.frames, update.total, update.news)
+            bars.move(update.frames, update.total, f"frames, {update.news}")
             for listener in listeners:
                 listener(update)
     assert store is not None, "a source without frames is refused when it is read"
