@@ -71,7 +71,7 @@ def uncertainty(labels: npt.ArrayLike | Points, partition: npt.ArrayLike) -> Unc
     at_home, total = home_affinity(labels, partition)
     own = as_partition(partition, "uncertainty", "partition", len(at_home))
     probability = np.divide(at_home, total, out=np.ones(len(own)), where=total > 0)
-    return Uncertainty(own, 1.0 - at_home, probability)
+    return Uncertainty(own, 1.0 - at_home, np.minimum(probability, 1.0))  # the two sums are rounded apart
 
 
 def cluster_table(

@@ -175,7 +175,7 @@ def merge_points(
     The points are numbered by first appearance. They are told apart by a hash of their labels, and then compared. `copies` are how many
     rows are behind each point already.
     """
-    draws = np.ascontiguousarray(draws)
+    draws = np.ascontiguousarray(draws if draws.dtype in (np.uint8, np.uint16) else wide(draws))
     _, first, place = np.unique(_core.point_keys(draws), return_index=True, return_inverse=True)
     if not _core.stand_together(draws, first[place].astype(np.int32)):
         _, first, place = np.unique(draws, axis=1, return_index=True, return_inverse=True)  # two hashes met
