@@ -175,6 +175,22 @@ def placement(draws: Draws, partition: IntArray, X_new: Any, *, times: Any = Non
 
     The partition is taken as it is, with the prior's u and hyper-parameters of the last draw; how much the draws differ from it is
     `membership`'s business.
+
+    Parameters
+    ----------
+    draws : Posterior
+    partition : (n,)
+    X_new : table
+    times : (n_new,), optional
+
+    Returns
+    -------
+    (n_new, K)
+
+    >>> import hedgerow as hr
+    >>> post = hr.sample(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [9.0]], draws=5, warmup=5, chains=2, seed=0)
+    >>> placement(post, post.labels[0, 0] * 0, [[1.0]]).tolist()
+    [[1.0]]
     """
     model = model_of(draws)
     *_, (seed, _, state) = _states(draws, None)
