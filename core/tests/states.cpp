@@ -95,7 +95,7 @@ TEST_CASE("a warm-up ends once, before the first draw") {
 std::unique_ptr<Kernel> kernel(int which) {
   if (which == 0) return std::make_unique<Gibbs>();
   if (which == 1) return std::make_unique<SplitMerge>(3, 0);
-  if (which == 2) return TreeGuided::annealed({}, 2, 5, TreeGuided::kTuned, 1.0);
+  if (which == 2) return TreeGuided::annealed({}, {2, 7, 0}, 5, TreeGuided::kTuned, 1.0);
   if (which == 3) return std::make_unique<Published>(3, 2);
   if (which == 4) return std::make_unique<Slice>();
   std::vector<Combined::Part> parts;
@@ -332,7 +332,7 @@ std::shared_ptr<Likelihood> words(int n, std::uint64_t seed) {
 
 // Counts that the rows below a node do not add up to: taking one of them out again would look up a word that is not there.
 TEST_CASE("counts that rows do not add up to") {
-  Stream one(words(60, 1), sampled_prior(), std::vector<int>{}, StreamOptions{}, 3);
+  Stream one(words(60, 1), sampled_prior(), {}, {}, StreamOptions{}, 3);
   const StreamState state = one.state();
   int refused = 0;
   const int nodes = static_cast<int>(state.left.size());
@@ -350,7 +350,7 @@ TEST_CASE("counts that rows do not add up to") {
   }
   CHECK_MESSAGE(refused == nodes - Forest::kScratch - static_cast<int>(state.free_nodes.size()),
                 "counts that rows do not add up to are refused: ", refused);
-  Stream two(words(60, 1), sampled_prior(), options, state);
+  Stream two(words(60, 1), sampled_prior(), StreamOptions{}, state);
   one.add(*words(40, 10), {});
   two.add(*words(40, 10), {});
   CHECK_MESSAGE(labels_of(one) == labels_of(two), "a stream of counts goes on where it was put down");

@@ -14,7 +14,13 @@ PARAMETERS, RETURNS = "Parameters\n----------\n", "Returns\n-------\n"
 
 
 def explained(parameters: str = "", returns: str = "") -> Callable[[F], F]:
-    """Adds these to the parameters of a function, and the section on what it returns; its example stays last."""
+    """Adds these to the parameters of a function, and the section on what it returns; its example stays last.
+
+    >>> def double(x):
+    ...     "Twice a number."
+    >>> print(explained("x : float", "float")(double).__doc__.splitlines()[0])
+    Twice a number.
+    """
 
     def put(function: F) -> F:
         text, sign, example = cleandoc(function.__doc__ or "").partition(">>> ")

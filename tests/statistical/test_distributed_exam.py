@@ -101,7 +101,8 @@ def stand_still(chain: Coordinator, X: Any) -> None:
         chain._names = [Names(same, same, same[:0], same[:0])] * len(chain.workers.sources)
         chain._scout_labels = labels.copy()
         rows = choose_rows(len(labels), chain._options.visits_of(len(labels)), [iteration, chain._seed])
-        return rows, by_shard(rows, chain._first), labels[rows], chain._model.bind(X[rows])
+        bound = chain._model.bind(X[rows]) if len(rows) else None
+        return rows, by_shard(rows, chain._first), labels[rows], bound
 
     chain._sweep = sweep  # type: ignore[method-assign]
 

@@ -316,6 +316,7 @@ class _Adopted(Progress):
         self._shown = shown
 
     def show(self, update: Update) -> None:
+        self._shown.tally = self.tally
         self._shown.show(update)
 
 
@@ -352,7 +353,9 @@ def stage(words: str) -> None:
 def open_progress(wanted: bool | None, chains: int, total: int, noun: str = "chain") -> Progress:
     """A bar if asked for; by default in a notebook, and when the error stream is a terminal and rich is installed."""
     job = _JOB.get()
-    return job.adopt(chains, total, noun) if job is not None else _display(wanted, Tally(chains, total, noun), lines=False)
+    if job is None or wanted is False:  # a run inside a job that is to be silent is no part of its bar
+        return _display(wanted, Tally(chains, total, noun), lines=False)
+    return job.adopt(chains, total, noun)
 
 
 def open_steps(wanted: bool | None, total: int | None) -> Progress:
