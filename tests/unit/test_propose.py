@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -69,6 +71,41 @@ def test_new_rows_come_as_the_table_came() -> None:
     table = pd.DataFrame({"price": [f"{p:.2f} €" for p in rng.gamma(4, 9, 60)], "kind": rng.choice(["a", "b", "c"], 60)})
     post = hr.propose(table).sample(**{**QUICK, "draws": 3})
     assert np.isfinite(post.log_density(table[:4])).all()
+
+
+def test_columns_that_no_likelihood_takes_may_be_left_out() -> None:
+    """A calendar beside measurements: it is like a row number, and frames hold it as dates, which likelihoods refuse."""
+    X = np.random.default_rng(3).normal(np.repeat([0.0, 9.0], 30)[:, None], 1.0, (60, 2))
+    days = pd.date_range("2024-01-01", periods=60)
+    for calendar in (days, days.to_period("D"), [[1]] * 60):
+        table = pd.DataFrame({"x": X[:, 0], "calendar": calendar, "y": X[:, 1]})
+        columns = {"calendar": "drop"} if isinstance(calendar, list) else None
+        proposal = hr.propose(table, columns)
+        assert {name for reason in proposal.reasons if reason.choice == "left out" for name in reason.columns} == {"calendar"}
+        assert proposal.sample(**QUICK).point_estimate().n_clusters == 2
+    table["calendar"] = days
+    fitted = hr.HedgerowClusterer(draws=20, warmup=20, chains=1, random_state=0).fit(table)
+    np.testing.assert_array_equal(fitted.predict(table.head(3)), fitted.labels_[:3])
+
+
+def test_tables_of_every_form() -> None:
+    columns = {"height": np.arange(40.0) ** 2, "colour": ["red", "blue"] * 20}
+    frame = pd.DataFrame(columns)
+    wanted = hr.propose(frame).mixture.likelihood
+    for table in (columns, frame.to_records(index=False), pl.DataFrame(columns)):
+        assert hr.propose(table).mixture.likelihood == wanted
+    refused = [
+        ({"a": [1, 2], "b": [1]}, "have columns of equal length"),
+        ({}, "have columns of equal length"),
+        ({"a": "xyz"}, "be columns of entries"),
+        ("table.csv", "hedgerow.data.read.path. reads one"),
+        (Path("table.csv"), "hedgerow.data.read.path. reads one"),
+    ]
+    for table, words in refused:
+        with pytest.raises(hr.ParameterError, match=words):
+            hr.propose(table)
+    with pytest.raises(hr.ParameterError, match=r"propose\(X\[:, 0\]=inf\)"):
+        hr.propose(np.array([[np.inf], [1.0]]))
 
 
 def test_what_is_left_out_means_the_same_in_sample() -> None:

@@ -210,6 +210,8 @@ def test_damaged_sparse_shards_are_refused(tmp_path, form, part) -> None:
 
 
 def test_errors_are_of_the_house(tmp_path, capsys) -> None:
+    with pytest.raises(hr.ParameterError, match=r"read\(path=None\): path must be the path of a file"):
+        hr.data.read(None)  # type: ignore[arg-type]
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,), }\n"
     (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
     assert main(["fit", str(tmp_path / "x.npy")]) == 2
@@ -322,6 +324,9 @@ def test_a_reader_that_dies_is_an_error_of_the_house(tmp_path, monkeypatch) -> N
         (b",a\n0,x\n", ["column 1", "a"], ["0", "x"]),
         (b"name\nAnn Lee\nBob Ray\n", ["name"], ["Ann Lee"]),
         (b'a,b\n"x,\ny",2\n', ["a", "b"], ["x,\ny", "2"]),
+        (b"# by hand\n#\na,b\n1,2\n", ["a", "b"], ["1", "2"]),
+        (b"# by hand\n#chrom\tpos\nc1\t5\n", ["chrom", "pos"], ["c1", "5"]),
+        (b"# only\n# remarks\n", ["# only"], ["# remarks"]),
     ],
 )
 def test_text_as_a_person_sees_it(content, names, first) -> None:

@@ -53,8 +53,15 @@ def read_delimited(content: bytes, header: bool | None = None) -> Delimited:
     if text[:4].lower() == "sep=" and text[5:6] in "\r\n" and text[4:5]:
         delimiter = text[4]
         file.readline()
-    begin = file.tell()
+    begin, remarks = _after_remarks(file)
+    file.seek(begin)
     delimiter = delimiter or _delimiter(list(islice(file, LINES_TO_TELL)))
+    file.seek(begin)
+    if remarks and len(remarks[-1].split(delimiter)) == len(next(csv.reader(file, delimiter=delimiter), [])) > 1:
+        text = remarks.pop()[1:].lstrip() + text[begin:]  # names behind a mark, as programs for genomes write them
+        file, begin = io.StringIO(text, newline=""), 0
+    if remarks:
+        notes.append(f"skipped at the top: {len(remarks):,} line{chr(115) * (len(remarks) > 1)} beginning with #")
     file.seek(begin)
     rows = _rows(file, delimiter)
     first = next(rows, None)
@@ -70,6 +77,16 @@ def read_delimited(content: bytes, header: bool | None = None) -> Delimited:
     if not len(codes[0]):
         raise ValueError("it must have at least one row under its names and has none")
     return Delimited(codes, texts, [name or f"column {j + 1}" for j, name in enumerate(first)] if named else None, notes)
+
+
+def _after_remarks(file: io.StringIO) -> tuple[int, list[str]]:
+    """Where the lines that begin with # end, and these lines; none of them if there is nothing else."""
+    begin = at = file.tell()
+    remarks: list[str] = []
+    while (line := file.readline()).startswith("#"):
+        remarks.append(line)
+        at = file.tell()
+    return (at, remarks) if line else (begin, [])
 
 
 def is_number(entry: str) -> bool:

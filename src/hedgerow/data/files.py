@@ -27,7 +27,7 @@ from hedgerow.data.matrix_market import read_matrix_market
 from hedgerow.data.npy import read_npy
 from hedgerow.data.tables import feature_names
 from hedgerow.data.texts import count_words, read_folder
-from hedgerow.errors import MissingExtraError, ParameterError
+from hedgerow.errors import MissingExtraError, ParameterError, require
 
 __all__ = ["Dataset", "EmptyTableError", "read"]
 
@@ -81,9 +81,17 @@ class Dataset:
     notes: tuple[str, ...] = ()
     """What was guessed about the file."""
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
     def __repr__(self) -> str:
         """Rows and columns, then what was guessed."""
-        n, d = self.X.shape
+        n, d = self.shape
         guessed = str(self.reading).splitlines() if self.reading is not None else []
         return "\n  ".join([f"Dataset: {n:,} rows, {d:,} columns", *self.notes, *guessed])
 
@@ -135,6 +143,7 @@ def read(
     >>> flowers = hr.data.read("flowers.csv", drop=["species"])  # doctest: +SKIP
     >>> hr.HedgerowClusterer().fit_predict(flowers.X)  # doctest: +SKIP
     """
+    require(isinstance(path, str | os.PathLike), "read", "path", path, "be the path of a file, or of a folder of texts")
     place = Path(path)
     if place.is_dir():
         texts, names = read_folder(place)

@@ -6,6 +6,8 @@ column, so that a column of text is named in the error instead of turning the wh
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -14,10 +16,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow.data.frame import Frame
+from hedgerow.data.frame import Frame, Series
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["FloatArray", "Names", "all_numbers", "any_array", "entry_place", "feature_names", "frame_columns", "read_matrix"]
+__all__ = [
+    "FloatArray",
+    "Names",
+    "all_numbers",
+    "any_array",
+    "as_frame",
+    "entry_place",
+    "feature_names",
+    "frame_columns",
+    "read_matrix",
+]
 
 FloatArray = npt.NDArray[np.float64]
 Names = tuple[str, ...] | None
@@ -27,6 +39,7 @@ RESHAPE = (
     "use X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row"
 )
 COLLECT = "be a table, not the plan of one: X.collect() makes it"
+EQUAL_COLUMNS = "have columns of equal length, each a list of entries"
 EQUAL_ROWS = "be a matrix of numbers with rows of equal length"
 NOT_NUMBERS = {
     "c": "hold real numbers, not complex ones",
@@ -107,6 +120,30 @@ def frame_columns(X: Any, owner: str) -> tuple[tuple[str, ...], list[Any]] | Non
     require(len(frame[0]) > 0, owner, "X", X, "have at least one column")
     require(len(frame[1][0]) > 0, owner, "X", X, "have at least one row")
     return tuple(str(name) for name in frame[0]), frame[1]
+
+
+def as_frame(X: Any, owner: str) -> Any:
+    """A mapping of columns, or an array with named fields, as a `Frame`; any other table as it is.
+
+    >>> as_frame({"height": [1.5, 2.5], "colour": ["red", "blue"]}, "propose").column_names
+    ['height', 'colour']
+    """
+    if isinstance(X, str | bytes | os.PathLike):
+        require(False, owner, "X", X, "be a table, not text: hedgerow.data.read(path) reads one from a file")
+    if isinstance(X, Mapping):
+        names, columns = list(X), [any_array(column, owner, "be columns of entries") for column in X.values()]
+    elif isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
+        names, columns = list(X.dtype.names), [X[name] for name in X.dtype.names]
+    else:
+        return X
+    require(
+        len({len(column) for column in columns if column.ndim == 1}) == 1 and all(c.ndim == 1 for c in columns),
+        owner,
+        "X",
+        X,
+        EQUAL_COLUMNS,
+    )
+    return Frame([str(name) for name in names], [Series(column) for column in columns])
 
 
 def _columns(X: Any) -> tuple[list[object], list[Any]] | None:

@@ -102,7 +102,7 @@ class Proposal:
     __repr__ = __str__
 
 
-def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal:
+def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None, *, owner: str = OWNER) -> Proposal:
     """Propose a likelihood for X and say why, column by column.
 
     X is a data frame, an array, a list of rows or a sparse matrix of counts; `columns` says what columns are where a guess would be
@@ -113,6 +113,8 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
     ----------
     X : table
     columns : mapping, optional
+    owner : str
+        Who asks, for the words of errors.
 
     Returns
     -------
@@ -134,12 +136,12 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
     """
     if sparse.issparse(X):
         try:
-            as_counts(X, OWNER)
+            as_counts(X, owner)
         except ParameterError as error:
             raise ParameterError(f"{error} Sparse X is taken for counts: give X.toarray() if it is not.") from error
         why = "a sparse matrix of counts, such as words in documents"
         return Proposal(Multinomial(), (Reason(tuple(range(X.shape[1])), "Multinomial", why),), X)
-    reading = understand(X, columns)
+    reading = understand(X, columns, owner=owner)
     table: Any = X if reading.plain else reading.read(X)[0]
     reading = _with_something(reading)
     used = [column for column in reading.columns if column.kind not in LEFT_OUT_KINDS]
@@ -147,7 +149,7 @@ def likelihood_for(X: Any, columns: Mapping[Any, str] | None = None) -> Proposal
         labels = tuple(column.name for column in reading.columns)
         return Proposal(GaussianWishart(), (Reason(labels, "GaussianWishart", f"{SAME}: nothing tells rows apart"),), table, reading)
     told = "; ".join(dict.fromkeys(column.why for column in reading.columns))
-    require(bool(used), OWNER, "X", tuple(column.name for column in reading.columns), f"have a column to cluster by ({told})")
+    require(bool(used), owner, "X", tuple(column.name for column in reading.columns), f"have a column to cluster by ({told})")
     if _like_words(reading, table):
         labels = tuple(column.name for column in reading.columns)
         why = f"{len(labels)} columns of counts, most of them 0: taken for words in documents or the like"

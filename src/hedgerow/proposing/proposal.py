@@ -16,6 +16,7 @@ from typing import Any
 
 from hedgerow.data.files import Dataset
 from hedgerow.data.kinds import Reading
+from hedgerow.data.tables import as_frame
 from hedgerow.errors import require
 from hedgerow.likelihoods import likelihood_for
 from hedgerow.likelihoods import proposal as proposals
@@ -140,7 +141,8 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     Parameters
     ----------
     X : table
-        A data frame, an array, a list of rows, a sparse matrix of counts, or what `hedgerow.data.read` has read.
+        A data frame, an array, a list of rows, a mapping from names to columns, an array with named fields, a sparse matrix of
+        counts, or what `hedgerow.data.read` has read.
     columns : mapping, default all guessed
         What columns are where a guess would be wrong, such as ``{"zip": "category"}``; see `hedgerow.data.understand`.
     prior : Prior, default DP(alpha=Gamma(1, 1))
@@ -164,7 +166,7 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     if isinstance(X, Dataset):
         X, known = X.X, X.reading
     require(prior is None or isinstance(prior, Prior), "propose", "prior", prior, "be a prior such as DP(), or left out")
-    first = likelihood_for(X, columns)
+    first = likelihood_for(as_frame(X, "propose"), columns, owner="propose")
     resolved = first.likelihood.resolve(first.X)
     found, resolved = set_aside(first, resolved, said(known) | said(first.reading))
     found = proposals.with_left_out(found, known)

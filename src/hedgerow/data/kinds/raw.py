@@ -67,6 +67,8 @@ def _series(series: Any) -> Raw:
         return _array(np.array(series.to_pylist(), dtype=object))
     if kind.startswith("datetime64") and "," in kind:  # pandas with a zone: the clock on the wall
         series = series.dt.tz_localize(None)
+    if kind.startswith("period"):  # pandas: a month is its first moment
+        series = series.dt.to_timestamp()
     return _array(np.asarray(series.to_numpy()))
 
 

@@ -47,7 +47,7 @@ class ColumnKind:
     given : bool
         Whether the kind was said and not guessed.
     plain : bool
-        Whether entries are used as they are.
+        Whether entries can stay as they are: used so, or passed over if the column is left out.
 
     >>> kind = understand([["1.5"], ["2.5"]]).columns[0]
     >>> kind.kind, kind.given
@@ -98,7 +98,7 @@ class Reading:
     @property
     def plain(self) -> bool:
         """Whether likelihoods can take the table that was understood as it is: nothing but leaving columns out has to be done."""
-        return all(column.plain or column.kind in LEFT_OUT for column in self.columns)
+        return all(column.plain for column in self.columns)
 
     def __str__(self) -> str:
         """A line for every column."""
@@ -196,7 +196,7 @@ class Reading:
         return cls(columns)
 
 
-def understand(X: Any, columns: Mapping[Any, str] | None = None) -> Reading:
+def understand(X: Any, columns: Mapping[Any, str] | None = None, *, owner: str = OWNER) -> Reading:
     """Find out what the columns of a table hold, and why.
 
     Parameters
@@ -206,6 +206,8 @@ def understand(X: Any, columns: Mapping[Any, str] | None = None) -> Reading:
     columns : mapping, default all guessed
         From columns (names, or positions in a table without) to what they are: number, count, category, boolean, time, cycle (or
         ``cycle 24`` with its length), text, id, drop.
+    owner : str
+        Who asks, for the words of errors.
 
     Returns
     -------
@@ -219,16 +221,16 @@ def understand(X: Any, columns: Mapping[Any, str] | None = None) -> Reading:
     2  drop     as given
     3  boolean  yes or no (no, yes)
     """
-    found, names = raw_columns(X, OWNER)
+    found, names = raw_columns(X, owner)
     labels: Sequence[str | int] = names if names is not None else range(len(found))
     given = dict(columns or {})
     for name in given:
         require(
-            name in labels, OWNER, "columns", name, f"name columns of X, which are {', '.join(str(label) for label in labels)[:200]}"
+            name in labels, owner, "columns", name, f"name columns of X, which are {', '.join(str(label) for label in labels)[:200]}"
         )
     read: list[ColumnKind] = []
     for raw, label in zip(found, labels, strict=True):
-        chosen: Guess = force(raw, label, given[label]) if label in given else guess(raw, label, OWNER)
+        chosen: Guess = force(raw, label, given[label]) if label in given else guess(raw, label, owner)
         read.append(ColumnKind(label, *chosen, label in given or raw.given, _is_plain(raw, chosen[0], chosen[2])))
     return Reading(tuple(_as_a_codebook(_on_a_scale(read, found), found)))
 
@@ -244,7 +246,9 @@ def said_of(lost: Lost, n: int) -> str:
 
 
 def _is_plain(raw: Raw, kind: str, how: Mapping[str, Any]) -> bool:
-    """Whether a likelihood can take a column as the table has it."""
+    """Whether a likelihood can take a column as the table has it, or go past it if it is left out."""
+    if kind in LEFT_OUT:
+        return raw.form in ("numbers", "truths") or (raw.form == "texts" and raw.exact)
     if how["read"] == "levels":
         return raw.form == "texts" and raw.exact and not how["rest"] and set(raw.texts) <= set(how["levels"])
     return how["read"] == "as is" and raw.form in ("numbers", "truths") and kind not in ("cycle", "time") and "pair" not in how
