@@ -95,7 +95,9 @@ def test_similarity_and_the_best_draw(both) -> None:
     far, near = both
     rows, columns = [3, 100, 207, 3], [0, 40, 41]
     np.testing.assert_array_equal(far.similarity(rows, columns), near.similarity(rows, columns))
-    np.testing.assert_array_equal(far.similarity(rows), near.similarity(rows, rows))
+    np.testing.assert_array_equal(far.similarity(rows), near.similarity(rows))
+    np.testing.assert_allclose(far.similarity(), near.similarity(), rtol=1e-6)
+    np.testing.assert_array_equal(far.best_so_far(), near.best_so_far())
     best, wanted = far.map_draw(), near.map_draw()
     assert (best.chain, best.draw, best.log_joint) == (wanted.chain, wanted.draw, wanted.log_joint)
     np.testing.assert_array_equal(best.labels, wanted.labels)
@@ -108,6 +110,10 @@ def test_new_rows(both) -> None:
         np.testing.assert_allclose(far.log_density(new, **options), near.log_density(new, **options), rtol=1e-9)
         np.testing.assert_allclose(far.predict_proba(new, **options), near.predict_proba(new, **options), atol=1e-9)
         np.testing.assert_array_equal(far.predict(new, **options), near.predict(new, **options))
+    few, wanted = far.predict_proba(new, top=2), near.predict_proba(new, top=2)
+    np.testing.assert_allclose(few.toarray(), wanted.toarray(), atol=1e-9)
+    with pytest.raises(hr.ParameterError, match="times"):
+        far.log_density(new, times=np.arange(6))
     partition = np.arange(far.n) % 4
     np.testing.assert_allclose(far.predict_proba(new, partition=partition), near.predict_proba(new, partition=partition), atol=1e-9)
 
@@ -143,8 +149,9 @@ def test_handed_on(both, tmp_path) -> None:
     pytest.importorskip("arviz")
     found = far.to_arviz()
     np.testing.assert_array_equal(found.posterior["labels"], near.labels)
-    page = far.report(tmp_path / "report.html", title="Shards").read_text()
+    page = far.report(tmp_path / "report.html", title="Shards", rows=[f"plant {i}" for i in range(far.n)]).read_text()
     assert "<title>Shards" in page
+    assert "plant 207" in page
     post, rows = far.sampled_rows(60)
     assert 40 < len(rows) < 80
     np.testing.assert_array_equal(post.labels[1, 4], hr.summaries.canonical(near.labels[1, 4][rows]))

@@ -5,26 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from hedgerow.errors import need_extra
-from hedgerow.posterior.draws import Draws
 from hedgerow.posterior.traced import Traced
 
-__all__ = ["inference_data", "to_arviz"]
-
-
-def to_arviz(draws: Draws) -> Any:
-    """An `arviz.InferenceData`: labels, n_clusters and traces; lp and the kernel's statistics; the data.
-
-    Sparse data are left out of `observed_data`: a dense copy could be larger than memory.
-    """
-    return inference_data(draws, draws.labels, None if sparse.issparse(draws.X) else np.asarray(draws.X))
+__all__ = ["inference_data"]
 
 
 def inference_data(draws: Traced, labels: Any, X: Any) -> Any:
-    """The same from traces, with labels (chain, draw, n) and dense data where there are some."""
+    """An `arviz.InferenceData`: n_clusters and traces; lp and the kernel's statistics; labels (chain, draw, n) and dense data, if any.
+
+    Sparse data are left out: a dense copy could be larger than memory.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # ArviZ announces its next major version at import
         arviz = need_extra("arviz", "arviz")

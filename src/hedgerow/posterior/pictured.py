@@ -1,4 +1,4 @@
-"""What draws look like, asked of a posterior: clusters along time, and every picture."""
+"""What draws look like, asked of a posterior: every picture."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from hedgerow.plots import cluster_posterior
 from hedgerow.plots.canvas import drawn
-from hedgerow.posterior import pictures, popularity
-from hedgerow.posterior.draws import FloatArray
+from hedgerow.posterior import pictures
+from hedgerow.posterior.draws import Draws, IntArray
 from hedgerow.posterior.summarised import Summarised
-from hedgerow.summaries.along_time import Popularity, Trajectories
 
 __all__ = ["Pictured"]
 
@@ -21,71 +20,6 @@ __all__ = ["Pictured"]
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Pictured(Summarised):
     """Draws with their pictures, which need the extra `plot`."""
-
-    def popularity(self, partition: npt.ArrayLike | None = None, *, times: Any = None, prob: float = 0.95) -> Popularity:
-        """The share of every cluster of `partition` (the point estimate) among the rows of each time, and when it lives.
-
-        A cluster of a draw counts for the cluster of `partition` with which it has most rows in common; the shares of a time
-        sum to 1 in every draw. The interval is that of the rows at hand, over draws: how sure the clustering is, not how
-        large the share among further rows would be. `times` default to those of the fit.
-
-        Parameters
-        ----------
-        partition, times : (n,), optional
-        prob : float
-
-        Returns
-        -------
-        Popularity
-        """
-        return popularity.popularity(self, self._partition(partition, "popularity"), times, prob)
-
-    @drawn
-    def plot_popularity(
-        self,
-        partition: npt.ArrayLike | None = None,
-        *,
-        times: Any = None,
-        prob: float = 0.95,
-        names: Sequence[str] | None = None,
-        ax: Any = None,
-    ) -> Any:
-        """Draw `popularity` as stacked areas, each with its interval; returns the axes.
-
-        Parameters
-        ----------
-        partition, times : (n,), optional
-        prob : float
-        names : sequence of str, optional
-            Of the clusters.
-        """
-        return popularity.plot(self.popularity(partition, times=times, prob=prob), names, ax)
-
-    def trajectories(self, partition: npt.ArrayLike | None = None, *, times: Any = None) -> Trajectories:
-        """The mean of every cluster of `partition` (the point estimate) at each time, with its standard deviation over draws.
-
-        Parameters
-        ----------
-        partition, times : (n,), optional
-
-        Returns
-        -------
-        Trajectories
-        """
-        return popularity.trajectories(self, self._partition(partition, "trajectories"), times)
-
-    def basis(self, partition: npt.ArrayLike | None = None) -> FloatArray:
-        """Which basis measure each cluster of `partition` (the point estimate) came from: (K, R) probabilities, `MixedNRM` only.
-
-        Parameters
-        ----------
-        partition : (n,), optional
-
-        Returns
-        -------
-        (K, R)
-        """
-        return popularity.basis_weights(self, self._partition(partition, "basis"))
 
     @drawn
     def plot_trace(self, quantity: str = "log_joint", *, ax: Any = None) -> Any:
@@ -110,7 +44,7 @@ class Pictured(Summarised):
         ----------
         partition : (n,), optional
         """
-        return pictures.draw_similarity(self, self._partition(partition, "plot_similarity"), ax)
+        return pictures.draw_similarity(*self._seen(partition, "plot_similarity"), ax)
 
     @drawn
     def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
@@ -120,7 +54,8 @@ class Pictured(Summarised):
         ----------
         names, max_leaves : as for `Forest.plot`
         """
-        return pictures.draw_tree(self, names, max_leaves, ax)
+        view = self._view(None)
+        return pictures.draw_tree(view.draws, view.names_of(names), max_leaves, ax)
 
     @drawn
     def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
@@ -134,7 +69,7 @@ class Pictured(Summarised):
         names : sequence of str, optional
             Of the columns.
         """
-        return pictures.draw_scatter(self, self._partition(partition, "plot_scatter"), names, ax)
+        return pictures.draw_scatter(*self._seen(partition, "plot_scatter"), names, ax)
 
     def plot_pairs(
         self, columns: Sequence[str | int] | None = None, *, partition: npt.ArrayLike | None = None, axes: Any = None
@@ -151,7 +86,7 @@ class Pictured(Summarised):
         -------
         (d, d) of matplotlib axes
         """
-        return pictures.draw_pairs(self, self._partition(partition, "plot_pairs"), columns, axes)
+        return pictures.draw_pairs(*self._seen(partition, "plot_pairs"), columns, axes)
 
     @drawn
     def plot_density(
@@ -176,5 +111,10 @@ class Pictured(Summarised):
         time : optional
         max_draws : int or None
         """
-        own = self._partition(None, "plot_density")
-        return pictures.draw_density(self, own, columns, prob, time, max_draws, ax)
+        return pictures.draw_density(*self._seen(None, "plot_density"), columns, prob, time, max_draws, ax)
+
+    def _seen(self, partition: npt.ArrayLike | None, owner: str) -> tuple[Draws, IntArray]:
+        """Draws of the rows to show, and their clusters in a partition."""
+        own = self._partition(partition, owner)
+        view = self._view(own)
+        return view.draws, view.of(own)

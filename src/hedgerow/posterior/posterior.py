@@ -1,7 +1,7 @@
 """Posterior: what `sample` returns, and everything one may ask of it.
 
-The arrays are those of `Draws`; every method hands them to a plain function elsewhere (summaries, prediction, storage), so
-that each can be used and tested without this class.
+The arrays are those of `Draws`, the questions those of `Answers`. Every method hands the arrays to a plain function elsewhere
+(summaries, prediction, storage), so that each can be used and tested without this class.
 """
 
 from __future__ import annotations
@@ -10,30 +10,33 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.stats import rankdata
 
-from hedgerow.errors import require
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import exchange, prediction, reporting, storage
-from hedgerow.posterior.draws import FloatArray, IntArray
-from hedgerow.posterior.pictured import Pictured
+from hedgerow.plots.canvas import drawn
+from hedgerow.posterior import popularity, prediction, reporting, storage
+from hedgerow.posterior.access import Columns, View
+from hedgerow.posterior.answers import Answers
+from hedgerow.posterior.columns import shown_columns
+from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.priors.state import takes_u
-from hedgerow.report import write_report
+from hedgerow.report import ReportPayload
 from hedgerow.report.markup import said
-from hedgerow.summaries.distances import Loss
+from hedgerow.summaries.along_time import Popularity, Trajectories
+from hedgerow.summaries.estimate import PointEstimate
+from hedgerow.summaries.moments import moments_of
+from hedgerow.summaries.profiles import nearest
 
 __all__ = ["Posterior"]
 
 
 @takes_u
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Posterior(Pictured):
+class Posterior(Draws, Answers):
     """Draws of the partition, u and the hyper-parameters, with the data, the model and the record of the run.
 
     `post.labels[chain, draw]` is a partition, numbered in order of first appearance; `post.n_clusters`, `post.log_joint`,
@@ -76,6 +79,7 @@ class Posterior(Pictured):
     1.0
     >>> post.popularity().mean.shape[0], post.trajectories().mean.shape[0], post.basis().shape[0] == best.n_clusters
     (3, 3, True)
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> post.save(folder / "post.npz")
     >>> Posterior.load(folder / "post.npz").labels.shape == post.labels.shape
@@ -86,159 +90,114 @@ class Posterior(Pictured):
     >>> axes += [post.plot_pairs(), post.plot_density(0, time=1), post.plot_popularity()]
     """
 
-    def predict(self, X: Any, *, partition: npt.ArrayLike | None = None, times: Any = None, max_draws: int | None = None) -> IntArray:
-        """The most probable cluster of `partition` (the point estimate) for every new row; -1 for none of them.
+    def popularity(self, partition: npt.ArrayLike | None = None, *, times: Any = None, prob: float = 0.95) -> Popularity:
+        """The share of every cluster of `partition` (the point estimate) among the rows of each time, and when it lives.
+
+        A cluster of a draw counts for the cluster of `partition` with which it has most rows in common; the shares of a time
+        sum to 1 in every draw. The interval is that of the rows at hand, over draws: how sure the clustering is, not how
+        large the share among further rows would be. `times` default to those of the fit.
 
         Parameters
         ----------
-        X, partition, times, max_draws : as for `predict_proba`
+        partition, times : (n,), optional
+        prob : float
 
         Returns
         -------
-        (n_new,) int32
+        Popularity
         """
-        own = self._partition(partition, "predict")
+        return popularity.popularity(self, self._partition(partition, "popularity"), times, prob)
 
-        def best(block: FloatArray) -> IntArray:
-            column: IntArray = np.argmax(block, axis=1).astype(np.int32)
-            column[column == block.shape[1] - 1] = -1
-            return column
-
-        joined: IntArray = np.concatenate(prediction.membership(self, own, X, times=times, max_draws=max_draws, reduce=best))
-        return joined
-
-    def predict_proba(
+    @drawn
+    def plot_popularity(
         self,
-        X: Any,
-        *,
         partition: npt.ArrayLike | None = None,
+        *,
         times: Any = None,
-        max_draws: int | None = None,
-        top: int | None = None,
+        prob: float = 0.95,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
     ) -> Any:
-        """Probability that each new row joins each cluster of `partition` (the point estimate): (n_new, K + 1), rows sum to 1.
-
-        The last column is the probability of standing alone, in a new cluster. The rest is shared among the clusters in
-        proportion to the mean probability of being with their rows. Each new row is taken by itself. `max_draws` thins
-        the draws evenly; `times` are the new rows' groups under a `MixedNRM` prior.
+        """Draw `popularity` as stacked areas, each with its interval; returns the axes.
 
         Parameters
         ----------
-        X : table
+        partition, times : (n,), optional
+        prob : float
+        names : sequence of str, optional
+            Of the clusters.
+        """
+        return popularity.plot(self.popularity(partition, times=times, prob=prob), names, ax)
+
+    def trajectories(self, partition: npt.ArrayLike | None = None, *, times: Any = None) -> Trajectories:
+        """The mean of every cluster of `partition` (the point estimate) at each time, with its standard deviation over draws.
+
+        Parameters
+        ----------
+        partition, times : (n,), optional
+
+        Returns
+        -------
+        Trajectories
+        """
+        return popularity.trajectories(self, self._partition(partition, "trajectories"), times)
+
+    def basis(self, partition: npt.ArrayLike | None = None) -> FloatArray:
+        """Which basis measure each cluster of `partition` (the point estimate) came from: (K, R) probabilities, `MixedNRM` only.
+
+        Parameters
+        ----------
         partition : (n,), optional
-        times : (n_new,), optional
-        max_draws : int, optional
-        top : int, optional
-            Only the so many largest entries of each row, as a sparse matrix: for many rows and clusters, whose table would be large.
 
         Returns
         -------
-        (n_new, K + 1) array, or scipy.sparse.csr_array with `top`
+        (K, R)
         """
-        own = self._partition(partition, "predict_proba")
-        if top is None:
-            return np.concatenate(prediction.membership(self, own, X, times=times, max_draws=max_draws))
-        require(top >= 1, "predict_proba", "top", top, "be at least 1, or None for all")
-        kept = prediction.most_probable(top)
-        return sparse.vstack(prediction.membership(self, own, X, times=times, max_draws=max_draws, reduce=kept), format="csr")
+        return popularity.basis_weights(self, self._partition(partition, "basis"))
 
-    def log_density(self, X: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
-        """log p(x | data) of every new row, each by itself, averaged over the draws: (n_new,).
+    # ---- where labels and rows are: here
 
-        `max_draws` thins the draws evenly; without it all count. `HedgerowClusterer.score_samples` takes 200, and so differs
-        from this by Monte-Carlo error, about a tenth of a nat for rows far out, where few draws count.
+    @property
+    def _labelled(self) -> IntArray:
+        return self.labels
 
-        Parameters
-        ----------
-        X : table
-        times : (n_new,), optional
-        max_draws : int, optional
+    def _positions(self) -> npt.NDArray[np.intp]:
+        return np.arange(self.chains * self.draws)
 
-        Returns
-        -------
-        (n_new,)
-        """
+    def _draw(self, chain: int, draw: int) -> IntArray:
+        return np.array(self.labels[chain, draw])
+
+    def _columns(self, own: IntArray, names: Sequence[str] | None, owner: str) -> Columns:
+        X, known = shown_columns(self, names)
+        moments = moments_of(X, own, int(own.max()) + 1)
+        return Columns(moments, known, lambda found: nearest(np.asarray(X, np.float64), own, *found.shown())[0])
+
+    def _view(self, own: IntArray | None) -> View:
+        return View(self)
+
+    def _membership(
+        self, own: IntArray, X: Any, times: Any, max_draws: int | None, reduce: prediction.Reduce | None = None
+    ) -> list[Any]:
+        return prediction.membership(self, own, X, times=times, max_draws=max_draws, reduce=reduce)
+
+    def _log_density(self, X: Any, times: Any, max_draws: int | None) -> FloatArray:
         return prediction.log_density(self, X, times=times, max_draws=max_draws)
 
-    def outlier_scores(self, *, max_draws: int | None = None) -> FloatArray:
-        """How unlikely every row is under the density that the others give it, as a rank: (n,), 0 the most likely row, 1 the least.
+    def _left_out(self, max_draws: int | None) -> FloatArray:
+        return prediction.left_out_density(self, max_draws)
 
-        In each draw the row's density is that of the mixture without the row (a cluster that it has alone does not help it), averaged
-        over at most `max_draws` draws. A rank and no verdict: some row always has 1.
+    def _payload(self, found: PointEstimate, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
+        return reporting.payload_of(self, found, title=title, names=names, rows=rows)
 
-        Parameters
-        ----------
-        max_draws : int, optional
-            By default 50, or where rows × clusters are more than 20 million as many as a thousand million densities allow, but 10.
+    def _copies(self) -> tuple[Any, Any]:
+        return self.labels, None if sparse.issparse(self.X) else np.asarray(self.X)
 
-        Returns
-        -------
-        ndarray, (n,)
-        """
-        ranks: FloatArray = rankdata(-prediction.left_out_density(self, max_draws))
-        return (ranks - 1.0) / max(self.n - 1, 1)
-
-    def to_arviz(self) -> Any:
-        """An `arviz.InferenceData` of the draws (needs the extra `arviz`).
-
-        Returns
-        -------
-        arviz.InferenceData
-        """
-        return exchange.to_arviz(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write draws, data, model and record to one file, whole or not at all; `load` reads it back.
-
-        The file is an npz with a JSON header and no pickles. A model that holds functions is left out; give it to
-        `load` again.
-
-        Parameters
-        ----------
-        path : path
-        """
+    def _save(self, path: str | os.PathLike[str]) -> None:
         storage.save_posterior(self, path)
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str = "Clusters",
-        loss: Loss = "vi",
-        names: Sequence[str] | None = None,
-        rows: Sequence[str] | None = None,
-    ) -> Path:
-        """Write one offline HTML page: what was found, the tree with the points, the chains, the run; returns its path.
-
-        It speaks of the point estimate for `loss`. `names` are those of the columns, `rows` those of the rows.
-
-        Parameters
-        ----------
-        path : path
-        title : str
-        loss : str
-        names, rows : sequences of str, optional
-
-        Returns
-        -------
-        pathlib.Path
-        """
-        found = self.point_estimate(loss)
-        return write_report(path, reporting.payload_of(self, found, title=title, names=names, rows=rows))
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, model: Mixture | None = None) -> Posterior:
-        """A posterior from a file that `save` wrote; `model` takes the place of the stored one.
-
-        Parameters
-        ----------
-        path, model : as for `hedgerow.load`
-
-        Returns
-        -------
-        Posterior
-        """
-        return cls(**storage.load_fields(path, model))
+    def _fields(cls, path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
+        return storage.load_fields(path, model)
 
     def __repr__(self) -> str:
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())

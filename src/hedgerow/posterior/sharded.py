@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,15 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.mixture import Mixture
-from hedgerow.posterior import exchange, sharded_report, sharded_storage
+from hedgerow.posterior import sharded_report, sharded_storage
+from hedgerow.posterior.access import View
+from hedgerow.posterior.answers import Answers
 from hedgerow.posterior.posterior import Posterior
 from hedgerow.posterior.shard_work import TakeRows
 from hedgerow.posterior.sharded_rows import ShardedRows
 from hedgerow.posterior.traced import IntArray
-from hedgerow.report import write_report
-from hedgerow.summaries.distances import Loss
+from hedgerow.report import ReportPayload
+from hedgerow.summaries.estimate import PointEstimate
 
 __all__ = ["DistributedPosterior"]
 
@@ -31,14 +32,15 @@ _SAMPLE = 5_000
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DistributedPosterior(ShardedRows):
+class DistributedPosterior(ShardedRows, Answers):
     """Draws of chains over rows that lie in shards; every trace is (chain, draw).
 
     It answers what `Posterior` answers, with the same numbers. `labels()` reads the labels of one draw. Summaries of labels hold in
     memory one number for every row, and the labels of one row for all that no draw takes apart. `cluster_table`, `profiles`,
     `outlier_scores`, pictures and the report need the rows: those of the run, as long as its cluster is there, or others that
     `hedgerow.distributed.attach` brings back to a posterior from a file. Pictures, the report's points and its trees show 5,000 of
-    the rows, drawn at random within clusters; its table of clusters counts all.
+    the rows, drawn at random within clusters; its table of clusters counts all. What is made from labels speaks of the draws whose
+    labels were kept, `log_density` of all. There are no `outlier_scores` where gaps are filled in: the fillings are not kept.
 
     Attributes
     ----------
@@ -74,6 +76,7 @@ class DistributedPosterior(ShardedRows):
     >>> axes = [post.plot_trace(), post.plot_n_clusters(), post.plot_similarity(), post.plot_tree(), post.plot_scatter()]
     >>> axes += [post.plot_pairs(), post.plot_density(0)]
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> post.save(folder / "post.hedge")
     >>> DistributedPosterior.load(folder / "post.hedge").labels().shape
@@ -114,154 +117,23 @@ class DistributedPosterior(ShardedRows):
         log_joint = self.log_joint.ravel()[positions].reshape(shape)
         return Posterior(labels=labels, log_joint=log_joint, X=X, model=self.model, run=self.run, **traces), chosen
 
-    def _sample_with(self, partition: npt.ArrayLike | None, owner: str) -> tuple[Posterior, IntArray]:
-        own = self._partition(partition, owner)
-        post, chosen = self.sampled_rows(partition=own)
-        return post, own[chosen].astype(np.int32)
+    def _view(self, own: IntArray | None) -> View:
+        return View(*self.sampled_rows(partition=own))
 
-    def plot_similarity(self, partition: npt.ArrayLike | None = None, *, ax: Any = None) -> Any:
-        """See `Posterior.plot_similarity`; of a sample of the rows.
+    def _payload(self, found: PointEstimate, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
+        return sharded_report.payload_of(self, found, self._view(found.labels), title=title, names=names, rows=rows)
 
-        Parameters
-        ----------
-        partition : (n,), optional
-        ax : matplotlib axes, optional
+    def _copies(self) -> tuple[Any, Any]:
+        """Labels only where those of all draws were kept, and no data: both are copied whole."""
+        points, whole = self._labelled, len(self.kept.positions) == self.chains * self.draws
+        return points.draws[:, points.place].reshape(self.chains, self.draws, -1) if whole else None, None
 
-        Returns
-        -------
-        matplotlib axes
-        """
-        post, own = self._sample_with(partition, "plot_similarity")
-        return post.plot_similarity(own, ax=ax)
-
-    def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
-        """See `Posterior.plot_tree`; of a sample of the rows, which `names` name in their order.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-        max_leaves : int
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        post, _ = self._sample_with(None, "plot_tree")
-        return post.plot_tree(names=names, max_leaves=max_leaves, ax=ax)
-
-    def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
-        """See `Posterior.plot_scatter`; of a sample of the rows.
-
-        Parameters
-        ----------
-        partition : (n,), optional
-        names : sequence of str, optional
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        post, own = self._sample_with(partition, "plot_scatter")
-        return post.plot_scatter(own, names=names, ax=ax)
-
-    def plot_pairs(
-        self, columns: Sequence[str | int] | None = None, *, partition: npt.ArrayLike | None = None, axes: Any = None
-    ) -> Any:
-        """See `Posterior.plot_pairs`; of a sample of the rows.
-
-        Parameters
-        ----------
-        columns : sequence of names or positions, optional
-        partition : (n,), optional
-        axes : (d, d) of matplotlib axes, optional
-
-        Returns
-        -------
-        (d, d) of matplotlib axes
-        """
-        post, own = self._sample_with(partition, "plot_pairs")
-        return post.plot_pairs(columns, partition=own, axes=axes)
-
-    def plot_density(
-        self, columns: str | int | Sequence[str | int] | None = None, *, prob: float = 0.9, max_draws: int | None = 200, ax: Any = None
-    ) -> Any:
-        """See `Posterior.plot_density`; the density given a sample of the rows, so a little wider than that given all.
-
-        Parameters
-        ----------
-        columns : one or two names or positions, optional
-        prob : float
-        max_draws : int or None
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        post, _ = self._sample_with(None, "plot_density")
-        return post.plot_density(columns, prob=prob, max_draws=max_draws, ax=ax)
-
-    # ---- to others
-
-    def report(
-        self, path: str | os.PathLike[str], *, title: str = "Clusters", loss: Loss = "vi", names: Sequence[str] | None = None
-    ) -> Path:
-        """See `Posterior.report`. Points and trees are those of a sample of the rows, and the page says so; the rest is of all.
-
-        Parameters
-        ----------
-        path : path
-        title : str
-        loss : str
-        names : sequence of str, optional
-
-        Returns
-        -------
-        pathlib.Path
-        """
-        found = self.point_estimate(loss)
-        sample, chosen = self.sampled_rows(partition=found.labels)
-        return write_report(path, sharded_report.payload_of(self, found, sample, chosen, title=title, names=names))
-
-    def to_arviz(self) -> Any:
-        """See `Posterior.to_arviz`; labels only where those of all draws were kept, and no data: both are copied whole into it.
-
-        Returns
-        -------
-        arviz.InferenceData
-        """
-        positions = self.kept.positions
-        whole = len(positions) == self.chains * self.draws
-        labels = self.points().draws[:, self.points().place].reshape(self.chains, self.draws, -1) if whole else None
-        return exchange.inference_data(self, labels, None)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write traces, model, record, clusters and the labels that were kept to one file; `hedgerow.load` reads it back.
-
-        The rows stay where they are: `hedgerow.distributed.attach` says where that is.
-
-        Parameters
-        ----------
-        path : path
-        """
+    def _save(self, path: str | os.PathLike[str]) -> None:
         sharded_storage.save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, model: Mixture | None = None) -> DistributedPosterior:
-        """A posterior from a file that `save` wrote; `model` takes the place of the stored one.
-
-        Parameters
-        ----------
-        path : path
-        model : Mixture, optional
-
-        Returns
-        -------
-        DistributedPosterior
-        """
-        return cls(**sharded_storage.load_fields(path, model))
+    def _fields(cls, path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
+        return sharded_storage.load_fields(path, model)
 
     def __repr__(self) -> str:
         """One line."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.errors import require
 from hedgerow.posterior import reporting
+from hedgerow.posterior.access import View
 from hedgerow.posterior.columns import shown_columns
-from hedgerow.posterior.posterior import Posterior
-from hedgerow.posterior.sharded_rows import ShardedRows
+from hedgerow.posterior.summarised import Summarised
 from hedgerow.report import ReportPayload
 from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.trees.reporting import place_points
@@ -20,18 +20,20 @@ __all__ = ["payload_of"]
 
 
 def payload_of(
-    whole: ShardedRows,
+    whole: Summarised,
     found: PointEstimate,
-    sample: Posterior,
-    chosen: npt.NDArray[np.intp],
+    view: View,
     *,
     title: str,
     names: Sequence[str] | None,
+    rows: Sequence[str] | None,
 ) -> ReportPayload:
-    """Everything that the report shows; `sample` holds the rows `chosen`."""
-    own = found.labels[chosen]
-    rows = [f"row {row}" for row in chosen.tolist()]
-    page = reporting.payload_of(sample, replace(found, labels=own), title=title, names=names, rows=rows)
+    """Everything that the report shows; `view` holds the rows of which points and trees are."""
+    require(rows is None or len(rows) == whole.n, "report", "rows", rows, f"name the {whole.n} rows")
+    sample, own = view.draws, view.of(found.labels)
+    chosen = np.arange(whole.n) if view.rows is None else view.rows
+    called = [f"row {row}" if rows is None else rows[row] for row in chosen.tolist()]
+    page = reporting.payload_of(sample, replace(found, labels=own), title=title, names=names, rows=called)
     X, columns = shown_columns(sample, names)
     doubt = np.clip(whole.uncertainty(found.labels).doubt, 0.0, 1.0)[chosen]
     notes = list(reporting.notes(whole))
@@ -40,10 +42,10 @@ def payload_of(
             f"Points and trees are those of {len(chosen):,} of the {whole.n:,} rows, drawn at random within clusters; "
             f"clusters, their profiles and the chains are those of all rows."
         )
-    profiles = whole.profiles(found.labels, names=names, top=8)
+    profiles = whole.profiles(found.labels, names=names, rows=rows, top=8)
     return replace(
         page,
-        points=place_points(own, doubt, X, columns, rows),
+        points=place_points(own, doubt, X, columns, called),
         draws=reporting.draws_part(whole),
         profiles=reporting.profiles_part(profiles, columns, page.counts is not None),
         run=reporting.run_record(whole, (whole.n, sample.X.shape[1])),

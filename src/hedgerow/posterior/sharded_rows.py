@@ -1,4 +1,4 @@
-"""What a posterior over shards says of its rows, and of new ones.
+"""What a posterior over shards knows of its rows, and of new ones.
 
 What concerns rows is done where they are, and moments come back. New rows are held against the clusters' statistics, which every draw
 keeps.
@@ -12,79 +12,38 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from hedgerow import _core
-from hedgerow.errors import ParameterError, require
+from hedgerow.errors import ParameterError
 from hedgerow.posterior import prediction
+from hedgerow.posterior.access import Columns
 from hedgerow.posterior.columns import names_of
 from hedgerow.posterior.elsewhere import KnownClusters, read_labels
 from hedgerow.posterior.shard_work import LeftOut, Nearest, ShardMoments, Tally, Width
-from hedgerow.posterior.sharded_summaries import OWNER, ShardedSummaries
+from hedgerow.posterior.sharded_draws import OWNER, ShardedDraws
 from hedgerow.posterior.traced import FloatArray, IntArray
 from hedgerow.priors.state import packed
-from hedgerow.summaries import clusters as summaries
 from hedgerow.summaries.moments import CountMoments, Moments
-from hedgerow.summaries.profiles import Profiles, least_sure, profiles_of
-from hedgerow.summaries.table import Table
 
 __all__ = ["ShardedRows"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ShardedRows(ShardedSummaries):
-    """Draws over shards, with what is asked of rows."""
+class ShardedRows(ShardedDraws):
+    """Draws over shards, with what is done on rows."""
 
-    # ---- what clusters are like
+    def _columns(self, own: IntArray, names: Sequence[str] | None, owner: str) -> Columns:
+        width = max(self._ask([Width()] * len(self.shard_rows), owner))
+        given, k, parts = names_of(self, width, names), int(own.max()) + 1, self._cut(own)
+        answers = self._ask([ShardMoments(self._model(owner), part, k, given) for part in parts], owner)
+        own_moments = [answer[0] for answer in answers]
+        moments = (Moments if isinstance(own_moments[0], Moments) else CountMoments).join(own_moments)
 
-    def cluster_table(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5) -> Table:
-        """See `Posterior.cluster_table`; moments of the columns are added up where the rows are.
+        def nearest(found: Moments) -> npt.NDArray[np.intp]:
+            works = [Nearest(self._model(owner), part, given, *found.shown()) for part in parts]
+            return self._nearest_of(self._ask(works, owner))
 
-        Parameters
-        ----------
-        partition : (n,), optional
-        names : sequence of str, optional
-        top : int
-
-        Returns
-        -------
-        Table
-        """
-        own = self._partition(partition, "cluster_table")
-        require(top >= 0, "cluster_table", "top", top, "not be negative")
-        moments, shown, _ = self._moments(own, names, "cluster_table")
-        return summaries.table_of(moments, summaries.stability(self._joined.points, own), names=shown, top=top)
-
-    def profiles(
-        self,
-        partition: npt.ArrayLike | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        rows: Sequence[str] | None = None,
-        top: int = 3,
-    ) -> Profiles:
-        """See `Posterior.profiles`; rows are numbered over all shards.
-
-        Parameters
-        ----------
-        partition : (n,), optional
-        names, rows : sequences of str, optional
-        top : int
-
-        Returns
-        -------
-        Profiles
-        """
-        own = self._partition(partition, "profiles")
-        require(rows is None or len(rows) == self.n, "profiles", "rows", rows, f"name the {self.n} rows")
-        moments, shown, given = self._moments(own, names, "profiles")
-        typical = None
-        if isinstance(moments, Moments):
-            works = [Nearest(self._model("profiles"), part, given, *moments.shown()) for part in self._cut(own)]
-            typical = self._nearest_of(self._ask(works, "profiles"))
-        points = self._joined.points
-        doubtful = least_sure(own, summaries.uncertainty(points, own).probability)
-        return profiles_of(moments, summaries.stability(points, own), typical, doubtful, names=shown, rows=rows, top=top)
+        return Columns(moments, answers[0][1], nearest)
 
     def _nearest_of(self, answers: list[Any]) -> npt.NDArray[np.intp]:
         first = (self._ends - np.asarray(self.shard_rows))[np.asarray(self.shard_rows) > 0]
@@ -93,36 +52,14 @@ class ShardedRows(ShardedSummaries):
         best = np.argmin(away, axis=0)
         return np.asarray(rows[best, np.arange(len(best))])
 
-    def _moments(self, own: IntArray, names: Sequence[str] | None, owner: str) -> tuple[Moments | CountMoments, list[str], list[str]]:
-        """Moments by cluster, names of the columns as shown, and as they are."""
-        width = max(self._ask([Width()] * len(self.shard_rows), owner))
-        given, k = names_of(self, width, names), int(own.max()) + 1
-        answers = self._ask([ShardMoments(self._model(owner), part, k, given) for part in self._cut(own)], owner)
-        parts = [answer[0] for answer in answers]
-        moments = Moments.join(parts) if isinstance(parts[0], Moments) else CountMoments.join(parts)
-        return moments, answers[0][1], given
-
-    def outlier_scores(self, *, max_draws: int | None = 50) -> FloatArray:
-        """See `Posterior.outlier_scores`. Not for likelihoods that fill gaps in: the fillings of draws are not kept.
-
-        Parameters
-        ----------
-        max_draws : int or None
-
-        Returns
-        -------
-        (n,)
-        """
-        owner = "outlier_scores"
-        known = self.kept.positions
-        require(len(known) > 0, f"{OWNER}.{owner}", "labels", "none", "have been kept: sample with labels='all'")
-        chosen = [known[i] for i in prediction.some_of(len(known), max_draws)]
+    def _left_out(self, max_draws: int | None) -> FloatArray:
+        owner, known = "outlier_scores", self._positions()
+        chosen = [known[i] for i in prediction.some_of(len(known), prediction.left_out_draws(self, max_draws))]
         labels = [[read_labels(self.kept, at, shard, rows) for at in chosen] for shard, rows in enumerate(self.shard_rows)]
         clusters = self._tallied(chosen, labels, owner)
         states = [self._state(at) for at in chosen]
         works = [LeftOut(self._model(owner), self.n, clusters, part, states) for part in labels]
-        ranks: FloatArray = rankdata(-np.concatenate(self._ask(works, owner)))
-        return (ranks - 1.0) / max(self.n - 1, 1)
+        return np.concatenate(self._ask(works, owner))
 
     def _tallied(self, chosen: Sequence[int], labels: Sequence[Sequence[Any]], owner: str) -> list[KnownClusters]:
         """Clusters of draws, added up from the rows: what a row is taken out of must have it."""
@@ -142,38 +79,9 @@ class ShardedRows(ShardedSummaries):
 
     # ---- new rows
 
-    def predict(self, X: Any, *, partition: npt.ArrayLike | None = None, max_draws: int | None = None) -> IntArray:
-        """See `Posterior.predict`.
-
-        Parameters
-        ----------
-        X : table
-        partition : (n,), optional
-        max_draws : int, optional
-
-        Returns
-        -------
-        (n_new,) int32
-        """
-        proba = self.predict_proba(X, partition=partition, max_draws=max_draws)
-        best: IntArray = np.argmax(proba, axis=1).astype(np.int32)
-        best[best == proba.shape[1] - 1] = -1
-        return best
-
-    def predict_proba(self, X: Any, *, partition: npt.ArrayLike | None = None, max_draws: int | None = None) -> FloatArray:
-        """See `Posterior.predict_proba`; over the draws whose labels were kept.
-
-        Parameters
-        ----------
-        X : table
-        partition : (n,), optional
-        max_draws : int, optional
-
-        Returns
-        -------
-        (n_new, K + 1)
-        """
-        own = self._partition(partition, "predict_proba")
+    def _membership(
+        self, own: IntArray, X: Any, times: Any, max_draws: int | None, reduce: prediction.Reduce | None = None
+    ) -> list[Any]:
         joined, sizes = self._joined, np.bincount(own)
         cut, home = joined.points.cut(own)
         usable = [i for i, position in enumerate(joined.positions) if position in self.clusters]
@@ -186,26 +94,22 @@ class ShardedRows(ShardedSummaries):
                 table = np.bincount(cells, weights=cut.copies, minlength=width * sizes.size)
                 yield table.reshape(width, sizes.size)[joined.numbering[i]], weights
 
-        fresh = prediction.new_rows(self, X)
-        return np.concatenate([prediction.shares(overlaps(fresh[part]), sizes) for part in prediction.blocks_of(self, fresh.shape[0])])
+        fresh = self._fresh(X, times)
+        blocks = (prediction.shares(overlaps(fresh[part]), sizes) for part in prediction.blocks_of(self, fresh.shape[0]))
+        return [block if reduce is None else reduce(block) for block in blocks]
 
-    def log_density(self, X: Any, *, max_draws: int | None = None) -> FloatArray:
-        """See `Posterior.log_density`; over all draws, whether or not their labels were kept.
-
-        Parameters
-        ----------
-        X : table
-        max_draws : int, optional
-
-        Returns
-        -------
-        (n_new,)
-        """
+    def _log_density(self, X: Any, times: Any, max_draws: int | None) -> FloatArray:
+        """Over all draws, whether or not their labels were kept."""
         known = sorted(self.clusters)
         chosen = [known[i] for i in prediction.some_of(len(known), max_draws)]
-        fresh = prediction.new_rows(self, X)
+        fresh = self._fresh(X, times)
         parts = prediction.blocks_of(self, fresh.shape[0])
         return np.concatenate([prediction.mean_density(self._weights(fresh[part], chosen)) for part in parts])
+
+    def _fresh(self, X: Any, times: Any) -> Any:
+        fresh = prediction.new_rows(self, X)
+        self._model("predict").prior.group(times, fresh.shape[0], "predict")  # refuses times: no prior over shards has a use for them
+        return fresh
 
     def _weights(self, fresh: Any, positions: Sequence[int]) -> Iterator[FloatArray]:
         """log[weight × density] of new rows for every cluster, by the chain's numbers, and a new one."""

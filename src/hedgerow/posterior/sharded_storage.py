@@ -16,7 +16,7 @@ from hedgerow.posterior.storage import check_traces, decode_model, encode_model
 from hedgerow.posterior.traced import TRACES
 
 if TYPE_CHECKING:
-    from hedgerow.posterior.sharded_summaries import ShardedSummaries
+    from hedgerow.posterior.sharded_draws import ShardedDraws
 
 __all__ = ["KIND", "load_fields", "save"]
 
@@ -24,7 +24,7 @@ KIND = "distributed posterior"
 VERSION = 1
 
 
-def save(draws: ShardedSummaries, path: str | os.PathLike[str]) -> None:
+def save(draws: ShardedDraws, path: str | os.PathLike[str]) -> None:
     """Write everything but the rows to `path`, whole or not at all."""
     arrays: dict[str, npt.NDArray[Any]] = {"log_joint": draws.log_joint, "n_clusters": draws.n_clusters}
     arrays |= draws.traces()

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from hedgerow.errors import require
 from hedgerow.posterior import convergence
-from hedgerow.posterior.columns import shown_columns
-from hedgerow.posterior.draws import Draws, IntArray
+from hedgerow.posterior.access import Access
+from hedgerow.posterior.traced import IntArray
 from hedgerow.summaries import ball, clusters, coclustering, estimate
 from hedgerow.summaries.distances import Loss
+from hedgerow.summaries.moments import Moments
 from hedgerow.summaries.partitions import as_partition, by_size
-from hedgerow.summaries.profiles import Profiles
-from hedgerow.summaries.profiles import profiles as describe
+from hedgerow.summaries.profiles import Profiles, least_sure, profiles_of
 from hedgerow.summaries.table import Table
 
 __all__ = ["MapDraw", "Summarised"]
@@ -52,7 +52,7 @@ class MapDraw:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Summarised(Draws):
+class Summarised(Access):
     """Draws with their summaries; the point estimate is kept once it was asked for."""
 
     _found: dict[Any, estimate.PointEstimate] = field(default_factory=dict, init=False)
@@ -74,7 +74,7 @@ class Summarised(Draws):
     def similarity(
         self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None, *, dense: bool = False
     ) -> npt.NDArray[np.float32]:
-        """Probability that two rows share a cluster: (n, n), or the block (rows, columns) of it.
+        """Probability that two rows share a cluster: (n, n), or the block (rows, columns) of it; a side left out is all rows.
 
         Beyond 20,000 rows of data the whole matrix must be asked for with `dense=True`.
 
@@ -87,7 +87,7 @@ class Summarised(Draws):
         -------
         (rows, columns) float32
         """
-        return coclustering.similarity(self.labels, rows=rows, columns=columns, dense=dense)
+        return coclustering.similarity(self._labelled, rows=rows, columns=columns, dense=dense)
 
     def point_estimate(
         self,
@@ -123,7 +123,7 @@ class Summarised(Draws):
         key = (loss, weight, max_clusters, min_size, within, restarts, seed, max_draws)
         if key not in self._found or self._found[key].stopped:
             self._found[key] = estimate.point_estimate(
-                self.labels,
+                self._labelled,
                 loss,
                 weight=weight,
                 max_clusters=max_clusters,
@@ -163,7 +163,7 @@ class Summarised(Draws):
         CredibleBall
         """
         middle = self.point_estimate(loss).labels if centre is None else centre
-        return ball.credible_ball(self.labels, middle, prob, loss)
+        return ball.credible_ball(self._labelled, middle, prob, loss)
 
     def uncertainty(self, partition: npt.ArrayLike | None = None) -> clusters.Uncertainty:
         """How sure each row's place in `partition` (the point estimate) is.
@@ -176,7 +176,7 @@ class Summarised(Draws):
         -------
         Uncertainty
         """
-        return clusters.uncertainty(self.labels, self._partition(partition, "uncertainty"))
+        return clusters.uncertainty(self._labelled, self._partition(partition, "uncertainty"))
 
     def cluster_table(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5) -> Table:
         """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate).
@@ -196,8 +196,9 @@ class Summarised(Draws):
         Table
         """
         own = self._partition(partition, "cluster_table")
-        data, known = shown_columns(self, names)
-        return clusters.cluster_table(data, own, self.labels, names=known, top=top)
+        require(top >= 0, "cluster_table", "top", top, "not be negative")
+        known = self._columns(own, names, "cluster_table")
+        return clusters.table_of(known.moments, clusters.stability(self._labelled, own), names=known.names, top=top)
 
     def profiles(
         self,
@@ -224,8 +225,12 @@ class Summarised(Draws):
             give all of it to others.
         """
         own = self._partition(partition, "profiles")
-        data, known = shown_columns(self, names)
-        return describe(data, own, self.labels, names=known, rows=rows, top=top)
+        require(rows is None or len(rows) == self.n, "profiles", "rows", rows, f"name the {self.n} rows")
+        known = self._columns(own, names, "profiles")
+        typical = known.nearest(known.moments) if isinstance(known.moments, Moments) else None
+        doubtful = least_sure(own, clusters.uncertainty(self._labelled, own).probability)
+        firm = clusters.stability(self._labelled, own)
+        return profiles_of(known.moments, firm, typical, doubtful, names=known.names, rows=rows, top=top)
 
     def map_draw(self) -> MapDraw:
         """The draw of highest log joint. With hyper-parameters sampled this is a joint mode over them too.
@@ -234,9 +239,9 @@ class Summarised(Draws):
         -------
         MapDraw
         """
-        best = int(np.argmax(self.log_joint))
-        chain, draw = divmod(best, self.draws)
-        return MapDraw(self.labels[chain, draw].copy(), float(self.log_joint[chain, draw]), chain, draw)
+        at = np.asarray(self._positions(), np.intp)
+        chain, draw = divmod(int(at[np.argmax(self.log_joint.ravel()[at])]), self.draws)
+        return MapDraw(self._draw(chain, draw), float(self.log_joint[chain, draw]), chain, draw)
 
     def _partition(self, partition: npt.ArrayLike | None, owner: str) -> IntArray:
         if partition is None:

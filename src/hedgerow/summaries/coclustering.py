@@ -32,7 +32,7 @@ _MAX_DRAWS = 1 << 24  # float32 counts are whole numbers up to here
 
 
 def similarity(
-    labels: npt.ArrayLike,
+    labels: npt.ArrayLike | Points,
     *,
     rows: npt.ArrayLike | None = None,
     columns: npt.ArrayLike | None = None,
@@ -46,7 +46,7 @@ def similarity(
 
     Parameters
     ----------
-    labels : (..., n)
+    labels : (..., n) or Points
         Draws.
     rows, columns : sequences of int, optional
     dense : bool
@@ -58,8 +58,12 @@ def similarity(
     >>> similarity([[0, 0, 1], [0, 1, 1]]).tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     """
-    draws: npt.NDArray[Any] = as_stored(labels) if isinstance(labels, NarrowLabels) else as_draws(labels, "similarity")
-    n_draws, n = draws.shape
+    place = None
+    if isinstance(labels, Points):
+        draws, place = labels.draws, labels.place
+    else:
+        draws = as_stored(labels) if isinstance(labels, NarrowLabels) else as_draws(labels, "similarity")
+    n_draws, n = len(draws), draws.shape[1] if place is None else len(place)
     require(n_draws < _MAX_DRAWS, "similarity", "labels", labels, f"hold fewer than {_MAX_DRAWS} draws")
     if rows is None and columns is None:
         if n > _DENSE_LIMIT and not dense:
@@ -68,11 +72,13 @@ def similarity(
                 f"n × n matrix ({4e-9 * n * n:.1f} GB). Got {n}. Pass rows= (and columns=) for a block of it, or "
                 "dense=True for all of it."
             )
-        return _whole(draws)
-    left = _indices(rows, n, "rows")
-    right = _indices(columns, n, "columns")
-    merged, _, place = merge_points(draws[:, np.concatenate([left, right])].astype(np.int32, copy=False))  # each worked out once
-    (left, up), (right, across) = (np.unique(side, return_inverse=True) for side in np.split(place, [left.size]))
+        whole = _whole(draws)
+        return whole if place is None else whole[np.ix_(place, place)]
+    left, right = _indices(rows, n, "rows"), _indices(columns, n, "columns")
+    asked = np.concatenate([left, right])
+    taken = draws[:, asked if place is None else place[asked]].astype(np.int32, copy=False)
+    merged, _, of_asked = merge_points(taken)  # each worked out once
+    (left, up), (right, across) = (np.unique(side, return_inverse=True) for side in np.split(of_asked, [left.size]))
     return _block(merged, left, right)[up][:, across]
 
 

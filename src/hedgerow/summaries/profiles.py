@@ -189,9 +189,8 @@ def profiles(
     if labels is not None:
         firm, probability = stability(labels, own), uncertainty(labels, own).probability
         doubtful = least_sure(own, probability)
-    called = [str(i) for i in range(len(own))] if rows is None else [str(row) for row in rows]
-    require(len(called) == len(own), "profiles", "rows", rows, f"name the {len(own)} rows")
-    return profiles_of(moments, firm, typical, doubtful, names=names, rows=called, top=top)
+    require(rows is None or len(rows) == len(own), "profiles", "rows", rows, f"name the {len(own)} rows")
+    return profiles_of(moments, firm, typical, doubtful, names=names, rows=rows, top=top)
 
 
 def profiles_of(
@@ -221,7 +220,7 @@ def profiles_of(
     for what, which in (("typical", typical), ("doubtful", doubtful)):
         if which is not None:
             found = [int(which[cluster]) for cluster in table["cluster"]]
-            out[what] = np.array([str(row) if rows is None else rows[row] for row in found])
+            out[what] = np.array([str(row if rows is None else rows[row]) for row in found])
     out |= {"mean": table["mean"], "spread": table["spread"]}
     return Profiles(Table(out, title=table.title, parts=table.parts), told, facts, tuple(heads) if words is not None else None)
 
