@@ -29,20 +29,30 @@ FloatArray = npt.NDArray[np.float64]
 _ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 
 
-@dataclass(frozen=True, eq=False)
-class Grow(Command):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planting(Command):
+    """Trees over rows of a shard, by the values that all shards share."""
+
+    seed: int
+    values: Mapping[str, float]
+
+    def planted(self, shard: WorkingShard, bound: _core.Likelihood, prior: Prior) -> _core.TreeBuilder:
+        """A builder without trees yet."""
+        return _core.TreeBuilder(bound, prior.to_core(), None, None, None, self.seed, shard.source.number)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grow(Planting):
     """One pass over the rows of a shard: its trees from nothing, or every row out and in again."""
 
     prior: Prior
-    seed: int
-    values: Mapping[str, float]
     repair: str
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
         """Answers with sizes, packed statistics and slacks log φ_t - log φ_h of the roots, and the log density of what it filled in."""
         fresh = shard.trees is None
         if fresh:
-            shard.trees = _core.TreeBuilder(shard.bound, self.prior.to_core(), None, None, None, self.seed, shard.source.number)
+            shard.trees = self.planted(shard, shard.bound, self.prior)
         shard.trees.set_state(packed(self.values))
         if fresh:
             shard.trees.ibhc(self.repair)
@@ -54,13 +64,11 @@ class Grow(Command):
         return answer | {"filled": measure.log_front() - shard.trees.log_front()}
 
 
-@dataclass(frozen=True, eq=False)
-class Sprout(Command):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sprout(Planting):
     """Trees over some of the rows, for a first look at the clusters; the shard stays as it is."""
 
     model: Mixture
-    seed: int
-    values: Mapping[str, float]
     rows: IntArray
     changes: ClassVar[bool] = False
 
@@ -69,7 +77,7 @@ class Sprout(Command):
         if len(self.rows) == 0:
             return {"count": np.zeros(0, np.int64), "start": np.zeros(1, np.int64), "numbers": np.zeros(0), "slack": np.zeros(0)}
         bound = self.model.bind(shard.data[self.rows])
-        trees = _core.TreeBuilder(bound, self.model.prior.to_core(), None, None, None, self.seed, shard.source.number)
+        trees = self.planted(shard, bound, self.model.prior)
         trees.set_state(packed(self.values))
         trees.ibhc("reinsert")
         return _roots(trees, _core.Shard(bound, 0, 0))[1]

@@ -142,7 +142,7 @@ def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed:
         if before is not None:
             joiner.adopt(before[1] | {"log_u": before[1]["log_u"] + float(np.log(len(rows) / before[0]))})
         values = joiner.values()
-        grown = workers.ask([Sprout(model, seed, values, part) for part in by_shard(rows, _first(sizes))])
+        grown = workers.ask([Sprout(model=model, seed=seed, values=values, rows=part) for part in by_shard(rows, _first(sizes))])
         forest = joiner.join(grown)
         known = joiner.clusters(forest)
         joiner.resample(forest, 1)

@@ -114,7 +114,7 @@ def _grow(workers: Workers, model: Mixture, passes: int, repair: str, u: float |
     best: tuple[Forest, tuple[int, ...]] | None = None
     rows: list[IntArray] | None = None
     for number in range(passes):
-        grown = workers.ask(Grow(resolved.prior, word, joiner.values(), repair))
+        grown = workers.ask(Grow(prior=resolved.prior, seed=word, values=joiner.values(), repair=repair))
         forest = joiner.join(grown)
         log_joint = joiner.log_joint(forest)
         if best is None or log_joint > joiner.best:

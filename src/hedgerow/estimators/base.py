@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +14,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from hedgerow.docstrings import explained
 from hedgerow.estimators.validation import input_tags, read_X, row_count
 from hedgerow.estimators.weights import read_repeats, repeat_times, take_rows
+from hedgerow.likelihoods import Likelihood
+from hedgerow.priors import Prior
 
 __all__ = ["GivenRows", "PredictingClusterer", "RowClusterer", "asks_new_rows"]
 
@@ -31,10 +34,13 @@ class GivenRows(NamedTuple):
     """Which of them each is; None where all count once."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RowClusterer(ClusterMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """Labels the rows of a table."""
+    """Labels the rows of a table. Fields are parameters, as scikit-learn reads them from the constructor."""
 
-    likelihood: Any
+    prior: Prior | None = None
+    likelihood: Likelihood | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.

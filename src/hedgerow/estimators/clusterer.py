@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +19,8 @@ from hedgerow.estimators.showing import Showing
 from hedgerow.estimators.validation import model_for, read_seed, read_X
 from hedgerow.estimators.weights import fold_labels, fold_means
 from hedgerow.kernels import Kernel
-from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
-from hedgerow.priors import Prior
 from hedgerow.resolution import Levels
 from hedgerow.resolution import levels as run_levels
 from hedgerow.sampling import Agreement, sample
@@ -39,6 +37,7 @@ LEVELS, SPLITS = 8, 3
 STAGES = ("one partition for all draws", "how sure each row is")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PredictingClusterer):  # type: ignore[misc]
     """Cluster rows without saying how many clusters there are.
 
@@ -109,38 +108,18 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     ((2,), True)
     """
 
-    _found = "posterior_"
+    kernel: Kernel | None = None
+    loss: Loss = "vi"
+    draws: int | None = None
+    warmup: int | None = None
+    until: Agreement | None = None
+    chains: int = 4
+    power: float = 1.0
+    about: int | None = None
+    levels: int | Sequence[float] | None = None
+    verbose: bool = False
 
-    def __init__(
-        self,
-        *,
-        prior: Prior | None = None,
-        likelihood: Likelihood | None = None,
-        kernel: Kernel | None = None,
-        loss: Loss = "vi",
-        draws: int | None = None,
-        warmup: int | None = None,
-        until: Agreement | None = None,
-        chains: int = 4,
-        power: float = 1.0,
-        about: int | None = None,
-        levels: int | Sequence[float] | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.prior = prior
-        self.likelihood = likelihood
-        self.kernel = kernel
-        self.loss = loss
-        self.draws = draws
-        self.warmup = warmup
-        self.until = until
-        self.chains = chains
-        self.power = power
-        self.about = about
-        self.levels = levels
-        self.random_state = random_state
-        self.verbose = verbose
+    _found = "posterior_"
 
     def _fit_rows(self, given: GivenRows) -> Self:
         check_loss(self.loss, type(self).__name__)

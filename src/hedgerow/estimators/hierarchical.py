@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,15 +12,14 @@ from hedgerow.estimators.base import GivenRows, RowClusterer
 from hedgerow.estimators.showing import Showing
 from hedgerow.estimators.validation import model_for, read_seed
 from hedgerow.estimators.weights import fold_labels, spread_connectivity
-from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
-from hedgerow.priors import Prior
 from hedgerow.summaries.partitions import by_size
 from hedgerow.trees import Forest, bhc
 
 __all__ = ["BayesianHierarchicalClustering"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BayesianHierarchicalClustering(Showing, RowClusterer):
     """Agglomerative clustering that knows where to stop: joins end where they no longer pay under the model.
 
@@ -60,22 +60,10 @@ class BayesianHierarchicalClustering(Showing, RowClusterer):
     (150,)
     """
 
-    _found = "forest_"
+    builds: int = 3
+    connectivity: Any = None
 
-    def __init__(
-        self,
-        *,
-        prior: Prior | None = None,
-        likelihood: Likelihood | None = None,
-        builds: int = 3,
-        connectivity: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.prior = prior
-        self.likelihood = likelihood
-        self.builds = builds
-        self.connectivity = connectivity
-        self.random_state = random_state
+    _found = "forest_"
 
     def _fit_rows(self, given: GivenRows) -> Self:
         data, times, n, rows = given

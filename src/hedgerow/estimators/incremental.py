@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -18,9 +19,7 @@ from hedgerow.estimators.base import GivenRows, PredictingClusterer
 from hedgerow.estimators.files import read_incremental, write_incremental
 from hedgerow.estimators.validation import model_for, read_seed
 from hedgerow.estimators.weights import fold_labels, repeat_times
-from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
-from hedgerow.priors import Prior
 from hedgerow.trees import Event, TreeStream
 
 __all__ = ["IncrementalBHC"]
@@ -38,6 +37,7 @@ def _alone(estimator: Any) -> threading.RLock:
         return _guards.setdefault(estimator, threading.RLock())
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class IncrementalBHC(PredictingClusterer):
     """Cluster rows as they come, without saying how many clusters there are.
 
@@ -97,32 +97,17 @@ class IncrementalBHC(PredictingClusterer):
     ((2,), (2,))
     """
 
-    def __init__(
-        self,
-        *,
-        prior: Prior | None = None,
-        likelihood: Likelihood | None = None,
-        max_nodes: int | None = None,
-        revise: bool = True,
-        remember: bool = True,
-        repeats: int = 1,
-        forget: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.prior = prior
-        self.likelihood = likelihood
-        self.max_nodes = max_nodes
-        self.revise = revise
-        self.remember = remember
-        self.repeats = repeats
-        self.forget = forget
-        self.random_state = random_state
+    max_nodes: int | None = None
+    revise: bool = True
+    remember: bool = True
+    repeats: int = 1
+    forget: Any = None
 
-    _numbers: _Numbers
-    _last: IntArray
-    _rows: npt.NDArray[np.int64] | None  # the row given behind every row in the trees, once some had weights
-    _given: int
-    stream_: TreeStream
+    _numbers: _Numbers = field(init=False)
+    _last: IntArray = field(init=False)
+    _rows: npt.NDArray[np.int64] | None = field(init=False)  # the row given behind every row in the trees, once some had weights
+    _given: int = field(init=False)
+    stream_: TreeStream = field(init=False)
 
     def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None, when: Any = None) -> Self:
         """Start anew with X as one batch; parameters as for `HedgerowClusterer.fit`, and `when` as for `partial_fit`.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
+from hedgerow.data.views import as_dense
 from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
@@ -23,6 +25,7 @@ __all__ = ["FloatArray", "Likelihood"]
 
 FloatArray = npt.NDArray[np.float64]
 _of_data = explained("data : checked data", "float")
+_at_power = partial(explained, "X : table\npower : float in (0, 1]")
 
 
 class Likelihood(ABC):
@@ -97,9 +100,8 @@ class Likelihood(ABC):
     def n_columns(self) -> int | None:
         """The number of columns that X must have; None while that is open."""
 
-    @abstractmethod
     def check(self, X: Any) -> Any:
-        """X as the core reads it, or a `ParameterError` that says what is wrong and where.
+        """X as the core reads it, or a `ParameterError` that says what is wrong and where; as it stands here, a matrix of numbers.
 
         Parameters
         ----------
@@ -109,6 +111,7 @@ class Likelihood(ABC):
         -------
         array or sparse matrix
         """
+        return as_dense(X, type(self).__name__, missing=self.allows_missing, columns=self.n_columns)
 
     def check_new(self, X: Any, first: int | None = None) -> Any:
         """The same for new rows, each read as if it came alone.
@@ -139,18 +142,9 @@ class Likelihood(ABC):
         """
 
     @abstractmethod
+    @_at_power("_core.Likelihood")
     def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
-        """This likelihood on the rows of X, in compiled form; it must be resolved. Every density is raised to `power`.
-
-        Parameters
-        ----------
-        X : table
-        power : float in (0, 1]
-
-        Returns
-        -------
-        _core.Likelihood
-        """
+        """This likelihood on the rows of X, in compiled form; it must be resolved. Every density is raised to `power`."""
 
     def reference(self, X: Any, power: float = 1.0) -> float | None:
         """log p(X) of checked rows in one cluster by the readable twin (`hedgerow.reference`); None where there is none.
@@ -299,18 +293,9 @@ class Likelihood(ABC):
         (n,)
         """
 
+    @_at_power("float")
     def log_marginal(self, X: Any, power: float = 1.0) -> float:
-        """log p(X) with all rows in one cluster and its parameter integrated out, every row's density raised to `power`.
-
-        Parameters
-        ----------
-        X : table
-        power : float in (0, 1]
-
-        Returns
-        -------
-        float
-        """
+        """log p(X) with all rows in one cluster and its parameter integrated out, every row's density raised to `power`."""
         bound = bind_at(self, X, power)
         wanted = "have no missing entries that are filled in by draws: log p(X) has no closed form then"
         require(getattr(bound, "n_imputed", 0) == 0, type(self).__name__, "X", X, wanted)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.data.views import LARGEST, as_dense, as_labels
+from hedgerow.data.views import LARGEST, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, has_rows
 from hedgerow.likelihoods.columns import IndependentColumns
@@ -91,10 +91,6 @@ class GaussianDiagonal(IndependentColumns):
         """Points in the plane with gaps."""
         rows = np.array([[-1.2, 0.3], [np.nan, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, np.nan], [1.6, 0.1]])
         return cls(mean=[0, 0], r=0.3, a=1.5, b=0.25), rows
-
-    def check(self, X: Any) -> FloatArray:
-        """X as a float64 matrix, NaN where an entry is missing."""
-        return as_dense(X, OWNER, missing=True, columns=self.n_columns)
 
     def resolve(self, X: Any) -> GaussianDiagonal:
         """The same likelihood with what was left out taken from X, and numbers spread over the columns."""

@@ -176,10 +176,6 @@ class GaussianWishart(Likelihood):
                 return len(value)
         return None
 
-    def check(self, X: Any) -> FloatArray:
-        """X as a float64 matrix, NaN where an entry is missing."""
-        return as_dense(X, OWNER, missing=True, columns=self.n_columns)
-
     def resolve(self, X: Any) -> GaussianWishart:
         """The same likelihood with what was left out taken from X."""
         data = self.check(X)

@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from hedgerow.report import ReportPayload
 from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.summaries.moments import CountMoments, Moments
 
-__all__ = ["Access", "Columns", "View"]
+__all__ = ["Access", "Columns", "Files", "View"]
 
 
 class Columns(NamedTuple):
@@ -48,9 +48,21 @@ class View(NamedTuple):
         return names if self.rows is None or names is None else [names[row] for row in self.rows.tolist()]
 
 
+class Files(Protocol):
+    """Who writes and reads a kind of posterior."""
+
+    def save(self, draws: Any, path: str | os.PathLike[str]) -> None:
+        """Write a file, whole or not at all."""
+
+    def load_fields(self, path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
+        """Arguments of the constructor, from such a file."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Access(Traced, ABC):
     """Traces, with what must be known of labels and rows."""
+
+    _files: ClassVar[Files]
 
     @property
     @abstractmethod
@@ -94,12 +106,3 @@ class Access(Traced, ABC):
     @abstractmethod
     def _copies(self) -> tuple[Any, Any]:
         """Labels (chain, draw, n) and dense data that can be handed to others whole, None for what cannot."""
-
-    @abstractmethod
-    def _save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file."""
-
-    @classmethod
-    @abstractmethod
-    def _fields(cls, path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
-        """Arguments of the constructor, from such a file."""

@@ -139,7 +139,7 @@ class Answers(Pictured):
         ----------
         path : path
         """
-        self._save(path)
+        self._files.save(self, path)
 
     def report(
         self,
@@ -179,4 +179,4 @@ class Answers(Pictured):
         -------
         a posterior of this class
         """
-        return cls(**cls._fields(path, model))
+        return cls(**cls._files.load_fields(path, model))

@@ -6,20 +6,18 @@ The arrays are those of `Draws`, the questions those of `Answers`. Every method 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow.mixture import Mixture
 from hedgerow.plots.canvas import drawn
 from hedgerow.posterior import popularity, prediction, reporting, storage
-from hedgerow.posterior.access import Columns, View
+from hedgerow.posterior.access import Columns, Files, View
 from hedgerow.posterior.answers import Answers
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
@@ -157,6 +155,8 @@ class Posterior(Draws, Answers):
 
     # ---- where labels and rows are: here
 
+    _files: ClassVar[Files] = storage
+
     @property
     def _labelled(self) -> IntArray:
         return self.labels
@@ -191,13 +191,6 @@ class Posterior(Draws, Answers):
 
     def _copies(self) -> tuple[Any, Any]:
         return self.labels, None if sparse.issparse(self.X) else np.asarray(self.X)
-
-    def _save(self, path: str | os.PathLike[str]) -> None:
-        storage.save_posterior(self, path)
-
-    @classmethod
-    def _fields(cls, path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
-        return storage.load_fields(path, model)
 
     def __repr__(self) -> str:
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())

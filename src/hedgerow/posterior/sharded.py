@@ -5,18 +5,16 @@ Pictures and the report show a sample of the rows; what they say of clusters cou
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow.mixture import Mixture
 from hedgerow.posterior import sharded_report, sharded_storage
-from hedgerow.posterior.access import View
+from hedgerow.posterior.access import Files, View
 from hedgerow.posterior.answers import Answers
 from hedgerow.posterior.posterior import Posterior
 from hedgerow.posterior.shard_work import TakeRows
@@ -117,6 +115,8 @@ class DistributedPosterior(ShardedRows, Answers):
         log_joint = self.log_joint.ravel()[positions].reshape(shape)
         return Posterior(labels=labels, log_joint=log_joint, X=X, model=self.model, run=self.run, **traces), chosen
 
+    _files: ClassVar[Files] = sharded_storage
+
     def _view(self, own: IntArray | None) -> View:
         return View(*self.sampled_rows(partition=own))
 
@@ -127,13 +127,6 @@ class DistributedPosterior(ShardedRows, Answers):
         """Labels only where those of all draws were kept, and no data: both are copied whole."""
         points, whole = self._labelled, len(self.kept.positions) == self.chains * self.draws
         return points.draws[:, points.place].reshape(self.chains, self.draws, -1) if whole else None, None
-
-    def _save(self, path: str | os.PathLike[str]) -> None:
-        sharded_storage.save(self, path)
-
-    @classmethod
-    def _fields(cls, path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
-        return sharded_storage.load_fields(path, model)
 
     def __repr__(self) -> str:
         """One line."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.elsewhere import Joined, KeptLabels, KnownClusters, Rows, Work, join, read_labels
@@ -23,6 +24,8 @@ from hedgerow.summaries.points import Points
 __all__ = ["OWNER", "ShardedDraws"]
 
 OWNER = "DistributedPosterior"
+
+_of_a_draw = partial(explained, "draw : int\n    Position of the draw; the last by default.\nchain : int")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -45,19 +48,9 @@ class ShardedDraws(Traced):
 
     # ---- labels
 
+    @_of_a_draw("list of arrays")
     def shard_labels(self, draw: int = -1, chain: int = 0) -> list[npt.NDArray[Any]]:
-        """Labels of a draw, one array per shard; a number means the same cluster in all of them.
-
-        Parameters
-        ----------
-        draw : int
-            Position of the draw; the last by default.
-        chain : int
-
-        Returns
-        -------
-        list of arrays
-        """
+        """Labels of a draw, one array per shard; a number means the same cluster in all of them."""
         owner = f"{OWNER}.labels"
         require(-self.draws <= draw < self.draws, owner, "draw", draw, f"be a draw, 0 to {self.draws - 1}")
         require(0 <= chain < self.chains, owner, "chain", chain, f"be a chain, 0 to {self.chains - 1}")
@@ -67,19 +60,9 @@ class ShardedDraws(Traced):
             raise ParameterError(f"{owner}(draw={draw}): {wanted}. Got {draw}.")
         return [read_labels(self.kept, position, shard, rows) for shard, rows in enumerate(self.shard_rows)]
 
+    @_of_a_draw("(n,) int32")
     def labels(self, draw: int = -1, chain: int = 0) -> IntArray:
-        """Labels of a draw over all rows, shard after shard, numbered in order of first appearance.
-
-        Parameters
-        ----------
-        draw : int
-            Position of the draw; the last by default.
-        chain : int
-
-        Returns
-        -------
-        (n,) int32
-        """
+        """Labels of a draw over all rows, shard after shard, numbered in order of first appearance."""
         return canonical(np.concatenate(self.shard_labels(draw, chain)).astype(np.int32))
 
     def points(self) -> Points:

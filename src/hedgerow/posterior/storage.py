@@ -31,7 +31,7 @@ from hedgerow.posterior.draws import TRACES, Draws
 from hedgerow.priors.state import VALUES, fits, with_log_u
 from hedgerow.summaries.narrow import label_type, narrowed
 
-__all__ = ["DATA", "KIND", "load_fields", "pack", "save_posterior", "unpack"]
+__all__ = ["DATA", "KIND", "load_fields", "pack", "save", "unpack"]
 
 KIND = "posterior"
 VERSION = 2
@@ -39,7 +39,7 @@ VERSION = 2
 DATA = ("X", "X.data", "X.indices", "X.indptr", "times")  # arrays of the rows, not of the draws
 
 
-def save_posterior(draws: Draws, path: str | os.PathLike[str]) -> None:
+def save(draws: Draws, path: str | os.PathLike[str]) -> None:
     """Write everything to `path`, whole or not at all."""
     write_container(path, KIND, VERSION, *pack(draws))
 
@@ -62,7 +62,7 @@ def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 
 
 def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
-    """The constructor arguments of a posterior, from a file that `save_posterior` wrote."""
+    """The constructor arguments of a posterior, from a file that `save` wrote."""
     require(model is None or isinstance(model, Mixture), "load", "model", model, "be a Mixture, or left out")
     stored = read_container(path, KIND, (1, VERSION))
     with whole(path, "a whole posterior"):

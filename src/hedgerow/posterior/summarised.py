@@ -120,19 +120,11 @@ class Summarised(Access):
         -------
         PointEstimate
         """
-        key = (loss, weight, max_clusters, min_size, within, restarts, seed, max_draws)
+        limits = {"max_clusters": max_clusters, "min_size": min_size, "within": within, "max_draws": max_draws}
+        options: dict[str, Any] = {"weight": weight, "restarts": restarts, "seed": seed} | limits
+        key = (loss, *options.values())
         if key not in self._found or self._found[key].stopped:
-            self._found[key] = estimate.point_estimate(
-                self._labelled,
-                loss,
-                weight=weight,
-                max_clusters=max_clusters,
-                min_size=min_size,
-                within=within,
-                restarts=restarts,
-                seed=seed,
-                max_draws=max_draws,
-            )
+            self._found[key] = estimate.point_estimate(self._labelled, loss, **options)
         return self._found[key]
 
     def best_so_far(self, loss: Loss = "vi") -> IntArray:
@@ -212,11 +204,8 @@ class Summarised(Access):
 
         Parameters
         ----------
-        partition : (n,) labels, optional
-        names, rows : sequences of str, optional
-            Names of the columns and of the rows.
-        top : int, default 3
-            How many columns or words make the name of a cluster.
+        partition : (n,), optional
+        names, rows, top : as for `hedgerow.summaries.profiles`
 
         Returns
         -------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -55,8 +55,21 @@ def real_number(value: object) -> float:
 _with_nodes = explained("points : int\n    How many nodes.", "(x, w) : two arrays")
 
 
+@dataclass(frozen=True)
 class _AnyLaw(ABC):
     """What both laws answer."""
+
+    a: float
+    b: float
+
+    unit: ClassVar[bool] = False
+    """Whether it is a law on (0, 1)."""
+    _ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"a": (SMALLEST, MOST), "b": (SMALLEST, LARGEST)}
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that are not finite and positive."""
+        for name, (least, most) in self._ranges.items():
+            object.__setattr__(self, name, positive_number(type(self).__name__, name, getattr(self, name), least, most))
 
     @abstractmethod
     def log_density(self, x: ArrayLike) -> Any:
@@ -122,17 +135,6 @@ class Gamma(_AnyLaw):
     (0.5, 0.5)
     """
 
-    a: float
-    b: float
-
-    unit: ClassVar[bool] = False
-    """Whether it is a law on (0, 1)."""
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that are not finite and positive."""
-        object.__setattr__(self, "a", positive_number("Gamma", "a", self.a, most=MOST))
-        object.__setattr__(self, "b", positive_number("Gamma", "b", self.b))
-
     @property
     def mean(self) -> float:
         """a/b."""
@@ -187,15 +189,8 @@ class Beta(_AnyLaw):
     (0.25, 0.25)
     """
 
-    a: float
-    b: float
-
     unit: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that are not finite and positive."""
-        object.__setattr__(self, "a", positive_number("Beta", "a", self.a, 1 / MOST, MOST))
-        object.__setattr__(self, "b", positive_number("Beta", "b", self.b, 1 / MOST, MOST))
+    _ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"a": (1 / MOST, MOST), "b": (1 / MOST, MOST)}
 
     @property
     def mean(self) -> float:

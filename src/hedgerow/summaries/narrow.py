@@ -52,26 +52,7 @@ class NarrowLabels(NDArrayOperatorsMixin):
 
     def __init__(self, stored: npt.NDArray[Any]) -> None:
         self.stored = stored
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As of an array."""
-        return self.stored.shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self.stored.ndim
-
-    @property
-    def size(self) -> int:
-        """Number of labels."""
-        return self.stored.size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes they take."""
-        return self.stored.nbytes
+        self.shape, self.ndim, self.size, self.nbytes = stored.shape, stored.ndim, stored.size, stored.nbytes
 
     @cached_property
     def points(self) -> Points:
