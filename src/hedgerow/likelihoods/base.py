@@ -128,7 +128,6 @@ class Likelihood(ABC):
         """
         return self.check(X)
 
-    @abstractmethod
     def resolve(self, X: Any) -> Self:
         """The same likelihood with every hyper-parameter that was left out taken from X.
 
@@ -140,6 +139,17 @@ class Likelihood(ABC):
         -------
         Likelihood
         """
+        data = self.check(X)
+        found = self if self.is_resolved else self._filled(data)
+        found._check_reach(data)
+        return found
+
+    def _filled(self, data: Any) -> Self:
+        """With what was left out taken from checked data."""
+        return self
+
+    def _check_reach(self, data: Any) -> None:  # noqa: B027
+        """Refuse hyper-parameters under which checked data would leave the floats, or lose their digits."""
 
     @abstractmethod
     @_at_power("_core.Likelihood")

@@ -91,11 +91,7 @@ class Bernoulli(IndependentColumns):
         refuse_entries(data, fine, "be 0, 1 or missing", X, OWNER)
         return data
 
-    def resolve(self, X: Any) -> Bernoulli:
-        """The same likelihood with what was left out taken from X, and numbers spread over the columns."""
-        data = self.check(X)
-        if self.is_resolved:
-            return self
+    def _filled(self, data: FloatArray) -> Bernoulli:
         d = data.shape[1]
         seen = (~np.isnan(data)).sum(axis=0)
         ones = (data == 1).sum(axis=0)

@@ -92,12 +92,7 @@ class GaussianDiagonal(IndependentColumns):
         rows = np.array([[-1.2, 0.3], [np.nan, -0.4], [-0.1, 0.2], [0.2, -0.6], [1.0, np.nan], [1.6, 0.1]])
         return cls(mean=[0, 0], r=0.3, a=1.5, b=0.25), rows
 
-    def resolve(self, X: Any) -> GaussianDiagonal:
-        """The same likelihood with what was left out taken from X, and numbers spread over the columns."""
-        data = self.check(X)
-        if self.is_resolved:
-            self._check_reach(data)
-            return self
+    def _filled(self, data: FloatArray) -> GaussianDiagonal:
         d = data.shape[1]
         mean = column_means(data) if self.mean is None else self.mean
         r = 0.1 if self.r is None else self.r
@@ -105,9 +100,7 @@ class GaussianDiagonal(IndependentColumns):
         mean, r, a = (spread_out(value, d) for value in (mean, r, a))
         filled = replace(self, mean=mean, r=r, a=a)
         b = fit_diagonal(data, a, lambda rows, b: replace(filled, b=b).bind(rows)) if self.b is None else self.b
-        resolved = replace(filled, b=spread_out(b, d))
-        resolved._check_reach(data)
-        return resolved
+        return replace(filled, b=spread_out(b, d))
 
     def _check_reach(self, data: FloatArray) -> None:
         """Refuse a b so far below the squares of X that their ratio leaves the floats."""

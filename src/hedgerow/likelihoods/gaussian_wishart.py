@@ -176,26 +176,17 @@ class GaussianWishart(Likelihood):
                 return len(value)
         return None
 
-    def resolve(self, X: Any) -> GaussianWishart:
-        """The same likelihood with what was left out taken from X."""
-        data = self.check(X)
-        if self.is_resolved:
-            self._check_rounding(data)
-            return self
+    def _filled(self, data: FloatArray) -> GaussianWishart:
         d = data.shape[1]
         self._check_nu(d)
         mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
         filled = replace(self, mean=mean, r=0.1 if self.r is None else self.r, rule=None)
         if self.psi is not None:
-            filled = replace(filled, nu=d + 6.0 if self.nu is None else self.nu, psi=full_matrix(self.psi, d))
-            filled._check_rounding(data)
-            return filled
+            return replace(filled, nu=d + 6.0 if self.nu is None else self.nu, psi=full_matrix(self.psi, d))
         if self.rule == NIPS2015:
             return filled._with_psi_of_nips2015(data)
         nu, psi = fit_wishart(data, self.nu, lambda rows, nu, psi: replace(filled, nu=nu, psi=psi).bind(rows))
-        filled = replace(filled, nu=nu, psi=psi)
-        filled._check_rounding(data)
-        return filled
+        return replace(filled, nu=nu, psi=psi)
 
     def _with_psi_of_nips2015(self, data: FloatArray) -> GaussianWishart:
         d = data.shape[1]
@@ -205,7 +196,6 @@ class GaussianWishart(Likelihood):
             filled = replace(self, nu=d + 6.0 if self.nu is None else self.nu, psi=S.covariance(float(log_factor)))
             if lost_by_rounding(data, *filled._values()) is None:
                 return filled
-        filled._check_rounding(data)
         return filled
 
     def bind(self, X: Any, power: float = 1.0) -> _core.Likelihood:
@@ -316,7 +306,7 @@ class GaussianWishart(Likelihood):
         assert self.nu is not None
         return spread_out(self.mean, d), self.r, self.nu, full_matrix(self.psi, d)
 
-    def _check_rounding(self, data: FloatArray) -> None:
+    def _check_reach(self, data: FloatArray) -> None:
         """Refuse a psi that rounding would lose in the squares of the rows."""
         complaint = lost_by_rounding(data, *self._values())
         require(complaint is None, OWNER, "psi", self.psi, complaint or "")

@@ -80,11 +80,7 @@ class Poisson(IndependentColumns):
         refuse_entries(data, missing | (data <= LARGEST), f"be at most {LARGEST:.0e}", X, OWNER)
         return data
 
-    def resolve(self, X: Any) -> Poisson:
-        """The same likelihood with what was left out taken from X, and numbers spread over the columns."""
-        data = self.check(X)
-        if self.is_resolved:
-            return self
+    def _filled(self, data: FloatArray) -> Poisson:
         d = data.shape[1]
         a = spread_out(1.0 if self.a is None else self.a, d)
         b = a / _means(data) if self.b is None else self.b

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.data.views import as_dense, as_labels
+from hedgerow.data.views import as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
 from hedgerow.likelihoods.composed import Composed
@@ -141,15 +141,7 @@ class Principal(Composed):
                 return int(value.shape[-1])
         return None
 
-    def check(self, X: Any) -> FloatArray:
-        """X as a float64 matrix."""
-        return as_dense(X, OWNER, columns=self.n_columns)
-
-    def resolve(self, X: Any) -> Principal:
-        """The same with what was left out taken from X."""
-        data = self.check(X)
-        if self.is_resolved:
-            return self
+    def _filled(self, data: FloatArray) -> Principal:
         d = data.shape[1]
         centre = np.broadcast_to(column_means(data) if self.centre is None else self.centre, (d,))
         scale = np.broadcast_to(column_deviations(data) if self.scale is None else self.scale, (d,))

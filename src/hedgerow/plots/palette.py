@@ -17,9 +17,7 @@ __all__ = [
     "CLUSTER_COLORS",
     "INK",
     "MUTED",
-    "chain_colors",
     "cluster_colors",
-    "mix_colors",
     "probability_colors",
 ]
 
@@ -59,17 +57,12 @@ def cluster_colors(labels: ArrayLike) -> NDArray[np.float64]:
 
 
 def ranked_colors(k: int) -> NDArray[np.float64]:
-    """The first `k` cluster colours (k, 3) in order of preference."""
+    """The first `k` cluster colours (k, 3) in order of preference; chains have them too."""
     fixed = [hex_to_rgb(color) for color in CLUSTER_COLORS[:k]]
     extra = np.arange(max(0, k - len(CLUSTER_COLORS)))
     lightness = np.array([0.82, 0.66, 0.42])[extra % 3]
     generated = oklch_to_rgb(lightness, np.full(len(extra), 0.13), 4.56 + GOLDEN_ANGLE * extra)
     return np.vstack([*fixed, generated]) if k else np.empty((0, 3))
-
-
-def chain_colors(chains: int) -> NDArray[np.float64]:
-    """One colour (chains, 3) per chain: the cluster colours, in order."""
-    return ranked_colors(chains)
 
 
 def probability_colors(probability: ArrayLike) -> NDArray[np.float64]:
@@ -86,15 +79,10 @@ def probability_colors(probability: ArrayLike) -> NDArray[np.float64]:
     >>> probability_colors([0.0, 0.5, 1.0]).shape
     (3, 3)
     """
-    return mix_colors(probability, PROBABILITY_STOPS)
-
-
-def mix_colors(amount: ArrayLike, stops: tuple[str, ...]) -> NDArray[np.float64]:
-    """Colours (..., 3) at `amount` in [0, 1] along evenly spaced `stops`."""
-    amount = np.clip(np.asarray(amount, dtype=np.float64), 0.0, 1.0)
-    table = np.array([hex_to_rgb(stop) for stop in stops])
+    amount = np.clip(np.asarray(probability, dtype=np.float64), 0.0, 1.0)
+    stops = np.array([hex_to_rgb(stop) for stop in PROBABILITY_STOPS])
     at = np.linspace(0.0, 1.0, len(stops))
-    return np.stack([np.interp(amount, at, table[:, channel]) for channel in range(3)], axis=-1)
+    return np.stack([np.interp(amount, at, channel) for channel in stops.T], axis=-1)
 
 
 def hex_to_rgb(color: str) -> NDArray[np.float64]:

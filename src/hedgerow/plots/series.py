@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from hedgerow.errors import need_extra, require
 from hedgerow.plots.canvas import as_written, drawn, plain_axes
-from hedgerow.plots.palette import CLUSTER_COLORS, INK, chain_colors, ranked_colors
+from hedgerow.plots.palette import CLUSTER_COLORS, INK, ranked_colors
 from hedgerow.plots.series_geometry import as_chains, cluster_counts, stacked_bands, thin_trace
 
 __all__ = ["cluster_posterior", "popularity", "trace"]
@@ -31,7 +31,7 @@ def trace(values: ArrayLike, *, name: str = "log joint", ax: Any | None = None) 
     >>> axes = trace([[1.0, 2.0, 1.5], [1.2, 1.9, 1.4]])
     """
     chains = as_chains("trace", "values", values)
-    colors = chain_colors(len(chains))
+    colors = ranked_colors(len(chains))
     ax = plain_axes(ax, (8.0, 2.8))
     side = ax.inset_axes((1.01, 0.0, 0.1, 1.0), sharey=ax)
     finite = chains[np.isfinite(chains)]
@@ -72,7 +72,7 @@ def cluster_posterior(n_clusters: ArrayLike, *, ax: Any | None = None) -> Any:
     chains = len(g.by_chain)
     if chains > 1:
         offset = np.linspace(-0.28, 0.28, chains)
-        for shift, share, color in zip(offset, g.by_chain, chain_colors(chains), strict=True):
+        for shift, share, color in zip(offset, g.by_chain, ranked_colors(chains), strict=True):
             seen = share > 0
             ax.plot(g.k[seen] + shift, share[seen], "o", color=color, markersize=4, markeredgecolor="white",
                     markeredgewidth=0.6)  # fmt: skip

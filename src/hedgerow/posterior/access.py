@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws
-from hedgerow.posterior.traced import FloatArray, IntArray, Traced
+from hedgerow.posterior.traced import FloatArray, IntArray, Names, Traced
 from hedgerow.report import ReportPayload
 from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.summaries.moments import CountMoments, Moments
@@ -43,7 +43,7 @@ class View(NamedTuple):
         """Labels of these rows, from labels of all."""
         return partition if self.rows is None else partition[self.rows].astype(np.int32)
 
-    def names_of(self, names: Sequence[str] | None) -> Sequence[str] | None:
+    def names_of(self, names: Names) -> Names:
         """Names of these rows, from names of all."""
         return names if self.rows is None or names is None else [names[row] for row in self.rows.tolist()]
 
@@ -78,7 +78,7 @@ class Access(Traced, ABC):
         """Labels (n,) of one draw."""
 
     @abstractmethod
-    def _columns(self, own: IntArray, names: Sequence[str] | None, owner: str) -> Columns:
+    def _columns(self, own: IntArray, names: Names, owner: str) -> Columns:
         """What the columns of the data add up to in every cluster of a partition."""
 
     @abstractmethod
@@ -100,7 +100,7 @@ class Access(Traced, ABC):
         """log p(x | the other rows) of every row of the data: see `prediction.left_out_density`."""
 
     @abstractmethod
-    def _payload(self, found: PointEstimate, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
+    def _payload(self, found: PointEstimate, title: str, names: Names, rows: Names) -> ReportPayload:
         """Everything that a report shows."""
 
     @abstractmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +16,7 @@ from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import exchange, prediction
 from hedgerow.posterior.pictured import Pictured
-from hedgerow.posterior.traced import FloatArray, IntArray
+from hedgerow.posterior.traced import FloatArray, IntArray, Names
 from hedgerow.report import write_report
 from hedgerow.summaries.distances import Loss
 
@@ -142,13 +141,7 @@ class Answers(Pictured):
         self._files.save(self, path)
 
     def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str = "Clusters",
-        loss: Loss = "vi",
-        names: Sequence[str] | None = None,
-        rows: Sequence[str] | None = None,
+        self, path: str | os.PathLike[str], *, title: str = "Clusters", loss: Loss = "vi", names: Names = None, rows: Names = None
     ) -> Path:
         """Write one offline HTML page: what was found, the tree with the points, the chains, the run; returns its path.
 

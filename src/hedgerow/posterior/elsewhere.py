@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ParameterError, require
+from hedgerow.posterior.traced import FloatArray
 from hedgerow.summaries.partitions import canonical, merge_points
 from hedgerow.summaries.points import Points
 
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 LongArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]
 
 

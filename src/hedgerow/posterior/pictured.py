@@ -11,8 +11,9 @@ import numpy.typing as npt
 from hedgerow.plots import cluster_posterior
 from hedgerow.plots.canvas import drawn
 from hedgerow.posterior import pictures
-from hedgerow.posterior.draws import Draws, IntArray
+from hedgerow.posterior.draws import Draws
 from hedgerow.posterior.summarised import Summarised
+from hedgerow.posterior.traced import IntArray, Names
 
 __all__ = ["Pictured"]
 
@@ -47,7 +48,7 @@ class Pictured(Summarised):
         return pictures.draw_similarity(*self._seen(partition, "plot_similarity"), ax)
 
     @drawn
-    def plot_tree(self, *, names: Sequence[str] | None = None, max_leaves: int = 60, ax: Any = None) -> Any:
+    def plot_tree(self, *, names: Names = None, max_leaves: int = 60, ax: Any = None) -> Any:
         """Draw the report's dendrogram: rows that share a cluster in more than half of the draws join below the cut.
 
         Parameters
@@ -58,7 +59,7 @@ class Pictured(Summarised):
         return pictures.draw_tree(view.draws, view.names_of(names), max_leaves, ax)
 
     @drawn
-    def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+    def plot_scatter(self, partition: npt.ArrayLike | None = None, *, names: Names = None, ax: Any = None) -> Any:
         """Draw the rows in their clusters' colours, doubtful ones paler and larger; returns the axes.
 
         One or two columns are drawn as they are; of more, the first two principal components.

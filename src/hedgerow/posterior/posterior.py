@@ -6,7 +6,6 @@ The arrays are those of `Draws`, the questions those of `Answers`. Every method 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
@@ -20,7 +19,8 @@ from hedgerow.posterior import popularity, prediction, reporting, storage
 from hedgerow.posterior.access import Columns, Files, View
 from hedgerow.posterior.answers import Answers
 from hedgerow.posterior.columns import shown_columns
-from hedgerow.posterior.draws import Draws, FloatArray, IntArray
+from hedgerow.posterior.draws import Draws
+from hedgerow.posterior.traced import FloatArray, IntArray, Names
 from hedgerow.priors.state import takes_u
 from hedgerow.report import ReportPayload
 from hedgerow.report.markup import said
@@ -108,13 +108,7 @@ class Posterior(Draws, Answers):
 
     @drawn
     def plot_popularity(
-        self,
-        partition: npt.ArrayLike | None = None,
-        *,
-        times: Any = None,
-        prob: float = 0.95,
-        names: Sequence[str] | None = None,
-        ax: Any = None,
+        self, partition: npt.ArrayLike | None = None, *, times: Any = None, prob: float = 0.95, names: Names = None, ax: Any = None
     ) -> Any:
         """Draw `popularity` as stacked areas, each with its interval; returns the axes.
 
@@ -167,7 +161,7 @@ class Posterior(Draws, Answers):
     def _draw(self, chain: int, draw: int) -> IntArray:
         return np.array(self.labels[chain, draw])
 
-    def _columns(self, own: IntArray, names: Sequence[str] | None, owner: str) -> Columns:
+    def _columns(self, own: IntArray, names: Names, owner: str) -> Columns:
         X, known = shown_columns(self, names)
         moments = moments_of(X, own, int(own.max()) + 1)
         return Columns(moments, known, lambda found: nearest(np.asarray(X, np.float64), own, *found.shown())[0])
@@ -186,7 +180,7 @@ class Posterior(Draws, Answers):
     def _left_out(self, max_draws: int | None) -> FloatArray:
         return prediction.left_out_density(self, max_draws)
 
-    def _payload(self, found: PointEstimate, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
+    def _payload(self, found: PointEstimate, title: str, names: Names, rows: Names) -> ReportPayload:
         return reporting.payload_of(self, found, title=title, names=names, rows=rows)
 
     def _copies(self) -> tuple[Any, Any]:

@@ -5,7 +5,6 @@ Pictures and the report show a sample of the rows; what they say of clusters cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ from hedgerow.posterior.answers import Answers
 from hedgerow.posterior.posterior import Posterior
 from hedgerow.posterior.shard_work import TakeRows
 from hedgerow.posterior.sharded_rows import ShardedRows
-from hedgerow.posterior.traced import IntArray
+from hedgerow.posterior.traced import IntArray, Names
 from hedgerow.report import ReportPayload
 from hedgerow.summaries.estimate import PointEstimate
 
@@ -120,7 +119,7 @@ class DistributedPosterior(ShardedRows, Answers):
     def _view(self, own: IntArray | None) -> View:
         return View(*self.sampled_rows(partition=own))
 
-    def _payload(self, found: PointEstimate, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
+    def _payload(self, found: PointEstimate, title: str, names: Names, rows: Names) -> ReportPayload:
         return sharded_report.payload_of(self, found, self._view(found.labels), title=title, names=names, rows=rows)
 
     def _copies(self) -> tuple[Any, Any]:

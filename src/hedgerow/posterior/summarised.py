@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from hedgerow.errors import require
 from hedgerow.posterior import convergence
 from hedgerow.posterior.access import Access
-from hedgerow.posterior.traced import IntArray
+from hedgerow.posterior.traced import IntArray, Names
 from hedgerow.summaries import ball, clusters, coclustering, estimate
 from hedgerow.summaries.distances import Loss
 from hedgerow.summaries.moments import Moments
@@ -170,7 +169,7 @@ class Summarised(Access):
         """
         return clusters.uncertainty(self._labelled, self._partition(partition, "uncertainty"))
 
-    def cluster_table(self, partition: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None, top: int = 5) -> Table:
+    def cluster_table(self, partition: npt.ArrayLike | None = None, *, names: Names = None, top: int = 5) -> Table:
         """Size, mean, spread, outstanding columns or words, stability of every cluster of `partition` (the point estimate).
 
         A column of levels counts as one column of shares a level.
@@ -192,14 +191,7 @@ class Summarised(Access):
         known = self._columns(own, names, "cluster_table")
         return clusters.table_of(known.moments, clusters.stability(self._labelled, own), names=known.names, top=top)
 
-    def profiles(
-        self,
-        partition: npt.ArrayLike | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        rows: Sequence[str] | None = None,
-        top: int = 3,
-    ) -> Profiles:
+    def profiles(self, partition: npt.ArrayLike | None = None, *, names: Names = None, rows: Names = None, top: int = 3) -> Profiles:
         """What each cluster of `partition` (the point estimate) stands out by, in words and in the columns' own units.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,12 @@ import numpy.typing as npt
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import NAMES, MeasureTraces
 
-__all__ = ["TRACES", "FloatArray", "IntArray", "Traced"]
+__all__ = ["TRACES", "FloatArray", "IntArray", "Names", "Traced"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
+Names = Sequence[str] | None
+"""Of columns, rows or clusters, for who has some."""
 
 #: Traces that a prior may or may not have; absent ones are None.
 TRACES = NAMES

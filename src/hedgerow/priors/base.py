@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
 from hedgerow.data.groups import Levels
+from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
 from hedgerow.priors.laws import LARGEST, LEAST_FRACTION, Beta, Gamma, Law, positive_number, real_number
 from hedgerow.priors.state import VALUES
@@ -24,6 +26,7 @@ from hedgerow.priors.state import VALUES
 __all__ = ["Grouping", "Prior", "PriorDraw"]
 
 Labels = NDArray[np.int32]
+_drawn = partial(explained, "n : int\nseed : int or numpy.random.Generator, optional")
 
 
 class PriorDraw(NamedTuple):
@@ -220,31 +223,14 @@ class Prior(ABC):
         """
         return self._expected_clusters(_checked_n(type(self).__name__, "expected_clusters", n))
 
+    @_drawn("(n,) int32")
     def sample_partition(self, n: int, seed: int | Generator | None = None) -> Labels:
-        """Canonical labels of a random partition of n points; sampled hyper-parameters are drawn first.
-
-        Parameters
-        ----------
-        n : int
-        seed : int or numpy.random.Generator, optional
-
-        Returns
-        -------
-        (n,) int32
-        """
+        """Canonical labels of a random partition of n points; sampled hyper-parameters are drawn first."""
         return self.sample_joint(n, seed).labels
 
+    @_drawn("PriorDraw")
     def sample_joint(self, n: int, seed: int | Generator | None = None) -> PriorDraw:
-        """An exact draw of (partition, u, hyper-parameters) for n points.
-
-        Parameters
-        ----------
-        n, seed : as for `sample_partition`
-
-        Returns
-        -------
-        PriorDraw
-        """
+        """An exact draw of (partition, u, hyper-parameters) for n points."""
         n = _checked_n(type(self).__name__, "sample_joint", n)
         rng = np.random.default_rng(seed)
         values = self.values() | {name: law.sample(rng) for name, law in self.laws().items()}

@@ -10,14 +10,35 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from hedgerow.errors import ParameterError
+from hedgerow.docstrings import explained
+from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.sampling import Chain
 
-__all__ = ["KernelDraws", "PythonKernel", "drive"]
+__all__ = ["KernelDraws", "PythonKernel", "drive", "of_simulated", "require_simulable"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
+Values = Mapping[str, float]
+"""Hyper-parameters by name."""
+
+
+#: What a test of a kernel on data that it simulates takes.
+of_simulated = explained(
+    """
+    kernel, seed, level : as for `check_kernel`
+    model : Mixture
+        Resolved, and its likelihood must be able to `simulate`.
+    n : int
+        Rows of the simulated data.
+    """
+)
+
+
+def require_simulable(model: Any, owner: str) -> None:
+    """Refuse a model that data cannot be simulated from."""
+    require(model.is_resolved, owner, "model", model, "be resolved, as there are no data to resolve it with")
+    require(model.power == 1, owner, "model", model, "have power 1: data of a coarsened model cannot be simulated")
 
 
 class KernelDraws(NamedTuple):
@@ -55,16 +76,7 @@ class PythonKernel(Protocol):
     """
 
     def run(
-        self,
-        model: Any,
-        X: Any,
-        labels: Labels,
-        u: float,
-        iterations: int,
-        rng: Generator,
-        *,
-        values: Mapping[str, float],
-        update_u: bool,
+        self, model: Any, X: Any, labels: Labels, u: float, iterations: int, rng: Generator, *, values: Values, update_u: bool
     ) -> KernelDraws:
         """Advance from (labels, u, values) by `iterations` steps and return every state after a step.
 
@@ -95,7 +107,7 @@ def drive(
     X: Any,
     labels: Labels,
     u: float,
-    values: Mapping[str, float],
+    values: Values,
     iterations: int,
     seed: int,
     sequence: int,

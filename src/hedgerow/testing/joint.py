@@ -18,7 +18,6 @@ the whole rows, and the squares within clusters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from scipy.special import expit
 from hedgerow.data.views import canonical
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel
-from hedgerow.testing.driving import PythonKernel, drive
+from hedgerow.testing.driving import PythonKernel, Values, drive, of_simulated, require_simulable
 from hedgerow.testing.report import Findings, Report
 
 __all__ = ["geweke"]
@@ -38,6 +37,7 @@ SETTLE = 6  # iterations after which fillings follow the law that the partition 
 Floats = NDArray[np.float64]
 
 
+@of_simulated
 def geweke(
     kernel: Kernel | PythonKernel,
     model: Any,
@@ -54,17 +54,12 @@ def geweke(
 
     Parameters
     ----------
-    model : Mixture
-        Resolved, and its likelihood must be able to `simulate`.
-    n : int
-        Rows of the simulated data.
     replicates, steps : int
         Independent walks, and steps of each.
     prior_draws : int
         Draws for the prior's side of the comparison.
     gaps : (n, d) bool, optional
         Entries that are missing.
-    kernel, seed, level : as for `check_kernel`
 
     Returns
     -------
@@ -75,8 +70,7 @@ def geweke(
     >>> geweke(hr.Gibbs(), model, n=4, replicates=10, steps=5, prior_draws=100).passed
     True
     """
-    require(model.power == 1, "geweke", "model", model, "have power 1: data of a coarsened model cannot be simulated")
-    require(model.is_resolved, "geweke", "model", model, "be resolved, as there are no data to resolve it with")
+    require_simulable(model, "geweke")
     hidden = None if gaps is None else np.asarray(gaps, dtype=bool)
     if hidden is not None:
         require(hidden.shape == (n, model.likelihood.n_columns), "geweke", "gaps", gaps, "have a row for each of n and all columns")
@@ -152,7 +146,7 @@ def _walk(
     return total / steps
 
 
-def _features(model: Any, labels: NDArray[np.int32], u: float, values: Mapping[str, float], X: Any) -> dict[str, float]:
+def _features(model: Any, labels: NDArray[np.int32], u: float, values: Values, X: Any) -> dict[str, float]:
     """What is compared: the partition, u, the hyper-parameters, and how the data fit the partition."""
     n = len(labels)
     features = {

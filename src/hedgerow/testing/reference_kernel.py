@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.special import expit
 from hedgerow.priors import Law, Prior
 from hedgerow.reference import gibbs
 from hedgerow.reference import prior as law_of
-from hedgerow.testing.driving import KernelDraws, Labels
+from hedgerow.testing.driving import KernelDraws, Labels, Values
 from hedgerow.testing.partitions import subset_log_marginals
 
 __all__ = ["ReferenceGibbs"]
@@ -33,16 +33,7 @@ class ReferenceGibbs:
     """
 
     def run(
-        self,
-        model: Any,
-        X: Any,
-        labels: Labels,
-        u: float,
-        iterations: int,
-        rng: Generator,
-        *,
-        values: Mapping[str, float],
-        update_u: bool,
+        self, model: Any, X: Any, labels: Labels, u: float, iterations: int, rng: Generator, *, values: Values, update_u: bool
     ) -> KernelDraws:
         """The steps of a chain.
 
@@ -101,7 +92,7 @@ class ReferenceGibbs:
         """
         return value
 
-    def weights(self, prior: Prior, u: float, values: Mapping[str, float], update_u: bool) -> gibbs.Weights:
+    def weights(self, prior: Prior, u: float, values: Values, update_u: bool) -> gibbs.Weights:
         """The weights of joining and of opening a cluster; with u integrated out where that has a closed
         form.
 
@@ -146,9 +137,7 @@ class ReferenceGibbs:
         """
         return gibbs.update_u(u, n, K, *measure, rng)
 
-    def move_values(
-        self, prior: Prior, values: Mapping[str, float], sizes: Sequence[int], u: float, rng: Generator
-    ) -> dict[str, float]:
+    def move_values(self, prior: Prior, values: Values, sizes: Sequence[int], u: float, rng: Generator) -> dict[str, float]:
         """Every hyper-parameter with a law, one after the other.
 
         Parameters
@@ -178,9 +167,7 @@ class ReferenceGibbs:
                 values[name] = self.move_measure(name, (law.a, law.b), prior.measure(values), sizes, u, rng)
         return values
 
-    def move_integrated(
-        self, name: str, law: Law, prior: Prior, values: Mapping[str, float], sizes: Sequence[int], rng: Generator
-    ) -> float:
+    def move_integrated(self, name: str, law: Law, prior: Prior, values: Values, sizes: Sequence[int], rng: Generator) -> float:
         """A hyper-parameter given the partition alone, on the log or the logit scale, whose Jacobian belongs to the density.
 
         Parameters

@@ -24,7 +24,7 @@ from scipy import stats
 
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel
-from hedgerow.testing.driving import PythonKernel, drive
+from hedgerow.testing.driving import PythonKernel, drive, of_simulated, require_simulable
 from hedgerow.testing.report import Findings, Report
 
 __all__ = ["SbcReport", "sbc"]
@@ -62,6 +62,7 @@ class SbcReport(Report):
         return self
 
 
+@of_simulated
 def sbc(
     kernel: Kernel | PythonKernel,
     model: Any,
@@ -78,15 +79,10 @@ def sbc(
 
     Parameters
     ----------
-    model : Mixture
-        Resolved, its likelihood able to `simulate`, its prior any but a `MixedNRM`.
-    n : int
-        Rows of the simulated data.
     replicates : int
         Independent data sets, each with its own chain.
     draws, thin, warmup : int
         Draws kept of each chain, steps from one to the next, and steps before the first.
-    kernel, seed, level : as for `check_kernel`
 
     Returns
     -------
@@ -97,8 +93,7 @@ def sbc(
     >>> sbc(hr.Gibbs(), model, n=4, replicates=20, draws=5, thin=2, warmup=5).passed
     True
     """
-    require(model.is_resolved, "sbc", "model", model, "be resolved, as there are no data to resolve it with")
-    require(model.power == 1, "sbc", "model", model, "have power 1: data of a coarsened model cannot be simulated")
+    require_simulable(model, "sbc")
     require(not model.prior.grouped, "sbc", "model", model, "have a prior without groups")
     numbers = (("n", n, 1), ("replicates", replicates, 20), ("draws", draws, 1), ("thin", thin, 1), ("warmup", warmup, 0))
     for name, value, least in numbers:
