@@ -112,6 +112,24 @@ def test_many_columns_are_judged_by_a_bounded_number_of_trees(monkeypatch) -> No
     assert len(found) > 10
 
 
+def test_clusters_are_expected_to_be_as_alike_as_the_rows_say() -> None:
+    """A town of sixty beside a measurement says nothing; answers on a scale differ by degrees; strong codes stay worth a row."""
+    rng = np.random.default_rng(1)
+    kind = np.repeat([0, 1], 100)
+    towns = pd.DataFrame({"town": rng.choice([f"t{i}" for i in range(60)], 200), "size": rng.normal(4.0 * kind)})
+    proposal = hr.propose(towns)
+    assert "clusters expected to be much alike (the shares of all rows count as" in proposal.explained()
+    assert "Categorical(...)" in proposal.explained()
+    assert proposal.likelihood.resolve(proposal.X) == proposal.mixture.likelihood
+    assert ari(proposal.sample(draws=60, warmup=100, chains=1, seed=0, progress=False).point_estimate().labels, kind) > 0.7
+    marks = np.clip(rng.normal(1.5 + 1.2 * kind[:, None], 1, (200, 8)).round(), 0, 4).astype(int)
+    answers = pd.DataFrame(np.array(list("abcde"))[marks], columns=[f"q{j}" for j in range(8)])
+    assert "count as 4 rows" in hr.propose(answers).explained()
+    strong = (rng.random((200, 8)) < np.where(kind, 0.9, 0.1)[:, None]).astype(bool)
+    assert "much alike" not in hr.propose(strong).explained()
+    assert hr.HedgerowClusterer(draws=2, warmup=2, chains=1, random_state=0).fit(towns).model_.likelihood == proposal.mixture.likelihood
+
+
 @pytest.mark.skipif(not (DATA / "penguins.csv").exists(), reason="the everyday tables are not there (HEDGEROW_DATA)")
 def test_penguins_with_all_columns_are_species() -> None:
     frame = pd.read_csv(DATA / "penguins.csv").drop(columns="rownames", errors="ignore")

@@ -215,6 +215,24 @@ class Likelihood(ABC):
         """
         return None
 
+    def firmer(self, times: float) -> Likelihood | None:
+        """The same with what is expected of clusters worth so many times as many rows; None where that is said in another way.
+
+        Parameters
+        ----------
+        times : float above 0
+            The larger, the more alike clusters are expected to be.
+
+        Returns
+        -------
+        Likelihood or None
+
+        >>> from hedgerow.likelihoods import Bernoulli
+        >>> Bernoulli(0.5, 0.5).resolve([[0], [1]]).firmer(4.0)
+        Bernoulli(a=[2.], b=[2.])
+        """
+        return None
+
     def expected_variances(self) -> FloatArray | None:
         """The variance of each column that the base measure expects within a cluster; None where columns are not measurements.
 

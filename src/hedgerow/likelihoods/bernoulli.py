@@ -107,6 +107,11 @@ class Bernoulli(IndependentColumns):
         levels = np.full(len(a), 2, dtype=np.int32)
         return _core.Categorical(codes, levels, np.column_stack([b, a]).reshape(-1), power)
 
+    def firmer(self, times: float) -> Bernoulli:
+        """Both weights so many times as large."""
+        a, b = self._values()
+        return replace(self, a=a * times, b=b * times)
+
     def simulate(self, labels: npt.ArrayLike, rng: np.random.Generator) -> FloatArray:
         """Draw probabilities for each cluster from the base measure, then its rows, none missing."""
         a, b = self._values()

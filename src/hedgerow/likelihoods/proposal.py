@@ -310,7 +310,7 @@ def call(likelihood: Likelihood) -> str:
         return f"Principal(n_directions={likelihood.n_directions})"
     if isinstance(likelihood, Prepared):
         return f"Prepared({call(likelihood.likelihood)}, ...)"
-    return f"{type(likelihood).__name__}()"
+    return f"{type(likelihood).__name__}({'...' if likelihood.is_resolved else ''})"
 
 
 def _key(columns: tuple[str | int, ...]) -> str:

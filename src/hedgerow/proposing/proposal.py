@@ -25,6 +25,7 @@ from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, Gamma, Prior
 from hedgerow.proposing.aside import said, set_aside
 from hedgerow.proposing.scores import scores
+from hedgerow.proposing.worth import with_worth
 from hedgerow.sampling import sample
 from hedgerow.summaries.table import Table
 
@@ -169,6 +170,7 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     first = likelihood_for(as_frame(X, "propose"), columns, owner="propose")
     resolved = first.likelihood.resolve(first.X)
     found, resolved = set_aside(first, resolved, said(known) | said(first.reading))
+    found, resolved = with_worth(found, resolved)
     found = proposals.with_left_out(found, known)
     mixture = Mixture(default_prior() if prior is None else prior, resolved).resolve(found.X)
     return Proposal(likelihood=found.likelihood, reasons=found.reasons, X=found.X, reading=found.reading, mixture=mixture)
