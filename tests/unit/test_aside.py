@@ -112,6 +112,29 @@ def test_many_columns_are_judged_by_a_bounded_number_of_trees(monkeypatch) -> No
     assert len(found) > 10
 
 
+def test_when_a_row_was_measured_is_set_aside_where_clusters_say_nothing_about_it() -> None:
+    rng = np.random.default_rng(6)
+    kind = np.repeat([0, 1], 80)
+    body = pd.DataFrame(rng.normal(size=(160, 2)) + 5.0 * kind[:, None], columns=["x", "y"])
+    moments = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 8760, 160), unit="h")
+    day = {"hour": rng.integers(0, 24, 160), "month": rng.integers(1, 13, 160), "when": moments}
+    for name, entries in day.items():
+        proposal = hr.propose(body.assign(**{name: entries}))
+        assert name in left_out(proposal)
+        labels = proposal.sample(draws=40, warmup=80, chains=1, seed=0, progress=False).point_estimate().labels
+        assert ari(labels, kind) > 0.95
+        assert (
+            left_out(hr.propose(body.assign(**{name: entries}), {name: "cycle 24" if name == "hour" else "time"})) == set()
+            or name == "month"
+        )
+    told = body.assign(hour=np.where(kind, rng.integers(8, 12, 160), rng.integers(18, 22, 160)))
+    assert left_out(hr.propose(told)) == set()
+    night = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 365, 160) * 24 + told["hour"], unit="h")
+    reasons = {reason.columns: reason.choice for reason in hr.propose(body.assign(when=night)).reasons}
+    assert "left out" not in {choice for columns, choice in reasons.items() if "when: hour (cos)" in columns}
+    assert "answer of its own" not in hr.propose(told).explained()  # points on a circle have no spikes
+
+
 def test_clusters_are_expected_to_be_as_alike_as_the_rows_say() -> None:
     """A town of sixty beside a measurement says nothing; answers on a scale differ by degrees; strong codes stay worth a row."""
     rng = np.random.default_rng(1)

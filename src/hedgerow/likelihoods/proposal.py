@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hedgerow.data.kinds import COS, SIN, Reading, understand
 from hedgerow.data.kinds import LEFT_OUT as LEFT_OUT_KINDS
-from hedgerow.data.kinds import Reading, understand
 from hedgerow.data.mixed import read_columns
 from hedgerow.data.views import as_counts
 from hedgerow.errors import ParameterError, require
@@ -202,16 +202,17 @@ def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = Mapping
     names = {column.name: (column.name,) if reading.plain else column.parts for column in reading.columns}
     groups: dict[str, list[str | int]] = {}
     reasons: dict[tuple[str, str], list[str | int]] = {}
-    measured = [
-        name for column in reading.columns if column.kind in MEASURED and column.name not in aside for name in names[column.name]
-    ]
+    measured = [n for column in reading.columns if column.kind in MEASURED for n in names[column.name] if n not in aside]
     found = _measurements(dict(zip(measured, _values(table, measured), strict=True)))
     for column in reading.columns:
-        if column.name in aside:
-            reasons.setdefault((LEFT_OUT, f"{column.why}; {aside[column.name]}"), []).append(column.name)
+        gone = [name for name in names[column.name] if name in aside]
+        if gone and len(gone) == len(names[column.name]):
+            reasons.setdefault((LEFT_OUT, f"{column.why}; {aside[gone[0]]}"), []).append(column.name)
             continue
+        for name in gone:
+            reasons.setdefault((LEFT_OUT, aside[name]), []).append(name)
         choice = LEFT_OUT if column.kind in LEFT_OUT_KINDS else CHOICES.get(column.kind, found.family)
-        parts = [name for name in names[column.name] if name not in found.left_out]
+        parts = [name for name in names[column.name] if name not in found.left_out and name not in gone]
         if choice == found.family and not parts:
             reasons.setdefault((LEFT_OUT, "follows exactly from the columns before it"), []).append(column.name)
             continue
@@ -272,7 +273,7 @@ def _measurements(values: Mapping[str | int, FloatArray]) -> _Measured:
     gone = frozenset(names[j] for j in follows_from_others(table))
     kept = {name: table[:, j] for j, name in enumerate(names) if name not in gone}
     d = len(kept)
-    prepared = {name: preparation_of(column) for name, column in kept.items()}
+    prepared = {name: Preparation() if str(name).endswith((COS, SIN)) else preparation_of(column) for name, column in kept.items()}
     scaled = np.column_stack([one.forward(kept[name]) for name, one in prepared.items()])
     lacking = float(np.isnan(scaled).mean())
     if d == 1:

@@ -8,15 +8,20 @@ column is judged by a tree over the others: with x its entries in the clusters c
 
 compares "every cluster has its own law of x" with "all have one". Where the odds for one law are 3 : 1 or more (where evidence begins
 for Kass and Raftery, 1995; two clusters of fifty rows can just show it), the column is set aside.
+
+When a row was measured is judged too, the days since the first and the points of each circle (hour, weekday, month) by themselves: such
+columns are spread evenly more often than not, and bell curves would be laid along them like beads. As they vary together with the
+measurements y of their group, their law is that of x given y: p(x_c) is p(x_c, y_c) / p(y_c).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from hedgerow.data.kinds import Reading
+from hedgerow.data.kinds import COS, SIN, ColumnKind, Reading
 from hedgerow.likelihoods import Likelihood, Product
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.fitting import some_rows
@@ -54,16 +59,20 @@ def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str |
     """
     if proposal.reading is None or not proposal.reading.columns:
         return proposal, resolved
-    may_go = {column.name for column in proposal.reading.columns if column.kind in KINDS} - set(wanted)
     data = resolved.check(proposal.X)
-    names = resolved.used_columns() or tuple(column.name for column in proposal.reading.columns)
-    if not may_go or len(names) != data.shape[1]:
+    columns = proposal.reading.columns
+    every = tuple(part for column in columns for part in ((column.name,) if proposal.reading.plain else column.parts))
+    names = resolved.used_columns() or every
+    if len(names) != data.shape[1]:
         return proposal, resolved
-    places = bystanders(resolved, data)
+    free = [column for column in columns if column.name not in wanted]
+    may_go = {column.name for column in free if column.kind in KINDS}
+    moments = [[names.index(part) for part in parts] for parts in _moments(free, names)]
+    timed = {j for places in moments for j in places}
     aside = {
         names[j]: f"set aside: the clusters of the other columns say nothing about it (odds {_odds(value)})"
-        for j, value in places.items()
-        if names[j] in may_go
+        for j, value in bystanders(resolved, data, moments).items()
+        if names[j] in may_go or j in timed
     }
     if not aside:
         return proposal, resolved
@@ -80,7 +89,19 @@ def _odds(log_factor: float) -> str:
     return f"{np.exp(-log_factor):,.0f} : 1" if log_factor > -np.log(1e6) else "over a million : 1"
 
 
-def bystanders(likelihood: Likelihood, data: FloatArray) -> dict[int, float]:
+def _moments(columns: Sequence[ColumnKind], names: Sequence[str | int]) -> list[tuple[str | int, ...]]:
+    """Which of the names tell when a row was measured: elapsed days, and the two of every circle."""
+    own = {part for column in columns for part in (column.name, *column.parts) if part in names}
+    days = [(column.name,) for column in columns if column.why.startswith("dates") and column.name in own]
+    pairs = [
+        (f"{str(name)[: -len(COS)]}{COS}", f"{str(name)[: -len(COS)]}{SIN}")
+        for name in names
+        if name in own and str(name).endswith(COS)
+    ]
+    return [*days, *(pair for pair in pairs if own.issuperset(pair))]
+
+
+def bystanders(likelihood: Likelihood, data: FloatArray, moments: Collection[Collection[int]] = ()) -> dict[int, float]:
     """Places of columns that the clusters of the others say nothing about, and the log Bayes factor of each.
 
     Parameters
@@ -89,29 +110,56 @@ def bystanders(likelihood: Likelihood, data: FloatArray) -> dict[int, float]:
         Resolved.
     data : (n, d)
         As `likelihood.check` returns them.
+    moments : collection of collections of int
+        Columns that say when, and are judged together though they may vary with others.
 
     Returns
     -------
     dict
-        None of the columns that vary together within a cluster, and nothing where fewer than two columns would be left.
+        None of the columns else that vary together within a cluster, and nothing where fewer than two columns would be left; one, if
+        all that go are moments.
     """
     d = data.shape[1]
-    judged = [j for places, part in likelihood.groups() if part.columns_apart for j in places]
-    if d < LEAST_COLUMNS or not judged:
-        return {}
+    timed = {j for places in moments for j in places}
+    apart = [(j,) for places, part in likelihood.groups() if part.columns_apart for j in places if j not in timed]
+    judged = [*(apart if d >= LEAST_COLUMNS else []), *map(tuple, moments)]
     rows = data[some_rows(*data.shape)]
     found: dict[int, float] = {}
     trees = min(len(judged), MOST_TREES)
     for left_out in (judged[i::trees] for i in range(trees)):
-        others = likelihood.for_columns([j for j in range(d) if j not in left_out])
+        gone = [j for places in left_out for j in places]
+        rest = [j for j in range(d) if j not in gone]
+        others = likelihood.for_columns(rest) if rest else None
         if others is None:
             return {}
-        kept = np.delete(rows, left_out, axis=1)
+        kept = np.ascontiguousarray(rows[:, rest])
         labels = np.ascontiguousarray(ibhc(Mixture(DP(1.0), others), kept, passes=2, seed=0).labels, dtype=np.int32)
-        for j in left_out:
-            column = likelihood.for_columns([j])
-            assert column is not None
-            bound = column.bind(rows[:, [j]])
-            found[j] = float(bound.log_marginals(labels).sum() - bound.log_marginals(np.zeros_like(labels)).sum())
+        for places in left_out:
+            found.update(dict.fromkeys(places, _own_law(likelihood, rows, places, labels)))
     silent = {j: value for j, value in found.items() if value < -LEAST_EVIDENCE}
-    return silent if d - len(silent) >= 2 else {}
+    return silent if d - len(silent) >= (1 if timed.issuperset(silent) else 2) else {}
+
+
+def _own_law(likelihood: Likelihood, rows: FloatArray, columns: Sequence[int], labels: npt.NDArray[np.int32]) -> float:
+    """log BF of laws of their own in every cluster for some columns, given those of their group that they vary together with."""
+    places, part = next(group for group in likelihood.groups() if columns[0] in group[0])
+    inside = [places.index(j) for j in columns]
+    if part.columns_apart:
+        return _gain(part, rows[:, places], inside, labels)
+    own = rows[:, places]
+    seen = ~np.isnan(own).any(axis=1)
+    if not seen.any():
+        return 0.0
+    labels = np.unique(labels[seen], return_inverse=True)[1].astype(np.int32)
+    rest = [i for i in range(len(places)) if i not in inside]
+    given = _gain(part, own[seen], rest, labels) if rest else 0.0
+    return _gain(part, own[seen], range(len(places)), labels) - given
+
+
+def _gain(part: Likelihood, own: FloatArray, inside: Sequence[int], labels: npt.NDArray[np.int32]) -> float:
+    """What clusters say about some columns of a group, beyond one cluster."""
+    smaller = part.for_columns(list(inside))
+    if smaller is None:
+        return 0.0
+    bound = smaller.bind(np.ascontiguousarray(own[:, list(inside)]))
+    return float(bound.log_marginals(labels).sum() - bound.log_marginals(np.zeros_like(labels)).sum())

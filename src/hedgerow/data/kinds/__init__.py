@@ -21,6 +21,6 @@ The rules are those of `guess`; ``columns=`` overrides each in one word (`KINDS`
 from __future__ import annotations
 
 from hedgerow.data.kinds.force import KINDS
-from hedgerow.data.kinds.reading import LEFT_OUT, ColumnKind, Lost, Reading, is_typed, said_of, understand
+from hedgerow.data.kinds.reading import COS, LEFT_OUT, SIN, ColumnKind, Lost, Reading, is_typed, said_of, understand
 
-__all__ = ["KINDS", "LEFT_OUT", "ColumnKind", "Lost", "Reading", "is_typed", "said_of", "understand"]
+__all__ = ["COS", "KINDS", "LEFT_OUT", "SIN", "ColumnKind", "Lost", "Reading", "is_typed", "said_of", "understand"]

@@ -18,10 +18,11 @@ from hedgerow.data.kinds.words import is_gap
 from hedgerow.data.tables import FloatArray
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["LEFT_OUT", "ColumnKind", "Lost", "Reading", "is_typed", "said_of", "understand"]
+__all__ = ["COS", "LEFT_OUT", "SIN", "ColumnKind", "Lost", "Reading", "is_typed", "said_of", "understand"]
 
 OWNER = "understand"
 LEFT_OUT = ("text", "id", "drop")
+COS, SIN = " (cos)", " (sin)"  # ends of the names of the two columns of a circle
 DAY = 86_400_000_000.0
 #: Whole numbers are on a common scale, not counts, if at least half of so many columns end at the same number and
 #: so large a share of their entries sits there: counts thin out towards their largest, scales do not.
@@ -70,9 +71,9 @@ class ColumnKind:
         if self.kind in LEFT_OUT:
             return ()
         if self.kind == "cycle":
-            return (f"{self.name} (cos)", f"{self.name} (sin)")
+            return (f"{self.name}{COS}", f"{self.name}{SIN}")
         if self.kind == "time":
-            turns = tuple(f"{self.name}: {turn} ({f})" for turn in self.how["turns"] for f in ("cos", "sin"))
+            turns = tuple(f"{self.name}: {turn}{f}" for turn in self.how["turns"] for f in (COS, SIN))
             return (*((str(self.name),) if self.how["elapsed"] else ()), *turns)
         return (str(self.name),)
 
