@@ -18,6 +18,7 @@ __all__ = [
     "INK",
     "MUTED",
     "cluster_colors",
+    "mix_colors",
     "probability_colors",
 ]
 
@@ -79,10 +80,15 @@ def probability_colors(probability: ArrayLike) -> NDArray[np.float64]:
     >>> probability_colors([0.0, 0.5, 1.0]).shape
     (3, 3)
     """
-    amount = np.clip(np.asarray(probability, dtype=np.float64), 0.0, 1.0)
-    stops = np.array([hex_to_rgb(stop) for stop in PROBABILITY_STOPS])
+    return mix_colors(probability, PROBABILITY_STOPS)
+
+
+def mix_colors(amount: ArrayLike, stops: tuple[str, ...]) -> NDArray[np.float64]:
+    """Colours (..., 3) at `amount` in [0, 1] along evenly spaced `stops`."""
+    amount = np.clip(np.asarray(amount, dtype=np.float64), 0.0, 1.0)
+    table = np.array([hex_to_rgb(stop) for stop in stops])
     at = np.linspace(0.0, 1.0, len(stops))
-    return np.stack([np.interp(amount, at, channel) for channel in stops.T], axis=-1)
+    return np.stack([np.interp(amount, at, channel) for channel in table.T], axis=-1)
 
 
 def hex_to_rgb(color: str) -> NDArray[np.float64]:
