@@ -47,6 +47,13 @@ struct GaussianWishartStatistics<D>::Gaps {
   }
 };
 
+// What the density of so many entries of a row has of every cluster but for its P: lnΓ(E/2) − lnΓ((E − count)/2) + ½ count·log(ρ/π), and the
+// E/2 that it belongs to.
+template <int D>
+struct GaussianWishartStatistics<D>::Heights {
+  AlignedVector<double> half, value;
+};
+
 template <int D>
 typename GaussianWishartStatistics<D>::Gaps GaussianWishartStatistics<D>::look(int row, int slot) {
   need_inverse(slot);
@@ -123,6 +130,55 @@ double GaussianWishartStatistics<D>::log_observed(int row, int slot) {
   const double n = record(slot).n(), rho = (f_.r() + n) / (f_.r() + n + 1.0), all = f_.freedom(n) + f_.power();
   return f_.predictive_constant(static_cast<int>(n)) - 0.5 * f_.power() * record(slot).logdet() - 0.5 * all * std::log1p(rho * gaps.q) -
          gaps.log_height(rho, all);
+}
+
+// The numbers of rows change here and there from one call to the next.
+template <int D>
+const double* GaussianWishartStatistics<D>::heights(int missing, int k) {
+  if (static_cast<int>(heights_.size()) <= missing) heights_.resize(missing + 1);
+  Heights& known = heights_[missing];
+  if (static_cast<int>(known.half.size()) < padded(k)) {
+    known.half.resize(2 * padded(k), -1.0);
+    known.value.resize(2 * padded(k), 0.0);
+  }
+  const int halves = d() + t() + 1;  // their field in the panel
+  for (int b = 0; b * kLanes < k; ++b) {
+    const double* half = predictive_panel_.data() + (static_cast<std::size_t>(b) * predictive_fields() + halves) * kLanes;
+    double* held = known.half.data() + b * kLanes;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (held[lane] == half[lane]) continue;
+      held[lane] = half[lane];
+      const double rho = half[lane - kLanes], count = missing;
+      if (half[lane] > 0.0)
+        known.value[b * kLanes + lane] = lgamma(half[lane]) - lgamma(half[lane] - 0.5 * count) + 0.5 * count * (std::log(rho) - kLogPi);
+    }
+  }
+  return known.value.data();
+}
+
+// Of every cluster at once, where an axis has one entry: P at the columns that are there and at those that are missing is then read off.
+template <int D>
+void GaussianWishartStatistics<D>::log_observed_front(int row, int k, double* out) {
+  if (!f_.has_gaps(row)) return front_predictive(f_.row(row), k, out);
+  if (!f_.upright()) {
+    for (int c = 0; c < k; ++c) out[c] = log_observed(row, c);
+    return;
+  }
+  bring_predictive();
+  const std::vector<int>& gone = f_.missing(row);
+  const int missing = static_cast<int>(gone.size());
+  seen_.clear();
+  for (int j = 0, a = 0; j < d(); ++j)
+    if (a < missing && gone[a] == j)
+      ++a;
+    else
+      seen_.push_back(j);
+  gap_work_.resize(static_cast<std::size_t>(d() + t()) * kLanes);
+  simd().gw_observed(predictive_panel_.data(), padded(k) / kLanes, d(), f_.as_it_came(row), seen_.data(), gone.data(), missing,
+                     heights(missing, k), gap_work_.data(), out);
+  double shift = 0.0;  // of log|M|, halved: the axes' lengths
+  for (int j : gone) shift += std::log(f_.axis(j)[j]);
+  for (int c = 0; c < k; ++c) out[c] -= shift;
 }
 
 template <int D>

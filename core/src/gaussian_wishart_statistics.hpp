@@ -185,6 +185,7 @@ class GaussianWishartStatistics final : public Statistics {
   void log_marginal_merged(int slot, std::span<const int> others, double* out) override;
 
   double log_observed(int row, int slot) override;
+  void log_observed_front(int row, int k, double* out) override;
   double impute(int row, int slot, Rng& rng, bool whole) override;
   double log_tilt(int row, int empty) override;
 
@@ -284,9 +285,13 @@ class GaussianWishartStatistics final : public Statistics {
            0.5 * (f_.freedom(n) + f_.power()) * std::log(1.0 + (r + n) / (r + n + 1.0) * q);
   }
 
-  void front_predictive(const double* x, int k, double* out) {
+  void bring_predictive() {
     for (int s : stale_predictive_) load_predictive(s);
     stale_predictive_.clear();
+  }
+
+  void front_predictive(const double* x, int k, double* out) {
+    bring_predictive();
     simd().gw_predictive(predictive_panel_.data(), padded(k) / kLanes, d(), x, out);
   }
 
@@ -354,6 +359,8 @@ class GaussianWishartStatistics final : public Statistics {
   void add_each_wide(std::span<const int> slots);
   double leave_one_out_from_scatter(int slot, int row);
   struct Gaps;
+  struct Heights;
+  const double* heights(int missing, int k);
   Gaps look(int row, int slot);
   Gaps look_at(int row, const double* atom) const;
   void load_predictive(int slot);
@@ -371,6 +378,9 @@ class GaussianWishartStatistics final : public Statistics {
   std::vector<double> zero_;
   std::vector<unsigned char> stale_;  // 1: predictive panel, 2: merge panel
   std::vector<int> stale_predictive_, stale_merge_;
+  std::vector<Heights> heights_;  // by the number of missing entries
+  AlignedVector<double> gap_work_;
+  std::vector<int> seen_;
 };
 
 }  // namespace hedgerow

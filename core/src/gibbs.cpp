@@ -35,6 +35,10 @@ void JoinWeights::follow(const Partition::Moved& moved) {
   if (moved.from < partition_->clusters()) load(moved.from);
 }
 
+void JoinWeights::left(int from) {
+  if (from < partition_->clusters()) load(from);
+}
+
 void JoinWeights::add_to(int t, double* out) const { panel_->add_to(t, partition_->clusters(), out); }
 
 double JoinWeights::own(int row) const {

@@ -29,15 +29,16 @@ void impute_with_labels(State& state) {
   AlignedVector<double> w;
   const Likelihood& likelihood = partition.likelihood();
   std::vector<double> filling;
+  weights.reset(state.measure, partition);
   for (int row : likelihood.imputed_rows()) {
     const int from = partition.label(row);
     const bool alone = partition.size(from) == 1;
     partition.take_out(row);
+    weights.left(from);
     const int k = partition.clusters(), t = partition.group(row), fresh = empty_slot(partition);
-    w.assign(padded(k + 1), 0.0);
-    weights.reset(state.measure, partition);
+    w.resize(padded(k + 1));
+    statistics.log_observed_front(row, k, w.data());
     weights.add_to(t, w.data());
-    for (int c = 0; c < k; ++c) w[c] += statistics.log_observed(row, c);
     w[k] = state.measure.log_new(t) + statistics.log_observed(row, fresh);
     const double total = simd().softmax(w.data(), k + 1);
     int to = draw_index(state.rng, w.data(), k + 1, total);
@@ -55,6 +56,7 @@ void impute_with_labels(State& state) {
       }
     }
     partition.insert(row, to);
+    weights.follow({to, to, false});
   }
 }
 
@@ -97,8 +99,10 @@ double impute_for_roots(Forest& forest, int row, Rng& rng) {
   const Measure& measure = forest.measure();
   int best = k;
   double highest = measure.log_new(forest.group(row)) + panel.log_observed(row, k);
+  AlignedVector<double> density(padded(k));
+  panel.log_observed_front(row, k, density.data());
   for (int c = 0; c < k; ++c) {
-    const double here = forest.joined_weight(forest.root(c), ~row) - forest.weight(forest.root(c)) + panel.log_observed(row, c);
+    const double here = forest.joined_weight(forest.root(c), ~row) - forest.weight(forest.root(c)) + density[c];
     if (here <= highest) continue;
     highest = here;
     best = c;

@@ -23,7 +23,8 @@ void observed(const Partition& partition, Statistics& statistics, int row, doubl
     for (int i : partition.members(own))
       if (i != row) statistics.add(rest, i);
   }
-  for (int c = 0; c < k; ++c) out[c] = statistics.log_observed(row, c == own ? rest : c);
+  statistics.log_observed_front(row, k, out);
+  out[own] = statistics.log_observed(row, rest);
   statistics.clear(rest);
   out[k] = statistics.log_observed(row, rest);
 }

@@ -36,7 +36,8 @@ double numpy_log_sum(const double* x, int n) {
 // Log densities of a row given each of k clusters and given none; slot k is empty.
 void put_densities(const Likelihood& likelihood, Statistics& statistics, int k, int row, bool gaps, double* out) {
   if (gaps) {  // its entries that are there, and nothing is filled in
-    for (int c = 0; c <= k; ++c) out[c] = statistics.log_observed(row, c);
+    statistics.log_observed_front(row, k, out);
+    out[k] = statistics.log_observed(row, k);
     return;
   }
   statistics.log_predictive_front(row, k, out);

@@ -117,6 +117,14 @@ class ProductStatistics final : public Statistics {
     }
   }
 
+  void log_observed_front(int row, int k, double* out) override {
+    parts_.front()->log_observed_front(row, k, out);
+    work_.resize(padded(k));
+    for (std::size_t i = 1; i < parts_.size(); ++i) {
+      parts_[i]->log_observed_front(row, k, work_.data());
+      for (int s = 0; s < k; ++s) out[s] += work_[s];
+    }
+  }
   double log_observed(int row, int slot) override {
     double total = 0.0;
     for (const auto& part : parts_) total += part->log_observed(row, slot);

@@ -69,11 +69,7 @@ Packed Shard::begin(const Packed& clusters, const std::vector<double>& log_size)
   const Address choice(seed_, 0, kBegin), fill(seed_, 0, kFill);
   AlignedVector<double> log_p(padded(k));
   for (int i = 0; i < rows(); ++i) {
-    if (has_gaps(i)) {
-      for (int c = 0; c < k; ++c) log_p[c] = known->log_observed(i, c);
-    } else {
-      known->log_predictive_front(i, k, log_p.data());
-    }
+    known->log_observed_front(i, k, log_p.data());
     double top = -kInf, total = 0.0;
     for (int c = 0; c < k; ++c) top = std::max(top, log_p[c] += log_size[c]);
     for (int c = 0; c < k; ++c) total += log_p[c] = std::exp(log_p[c] - top);
@@ -98,11 +94,7 @@ std::vector<double> Shard::fit(const Packed& clusters, const std::vector<double>
   AlignedVector<double> log_p(padded(k));
   std::vector<double> out(rows());
   for (int i = 0; i < rows(); ++i) {
-    if (has_gaps(i)) {
-      for (int c = 0; c < k; ++c) log_p[c] = known->log_observed(i, c);
-    } else {
-      known->log_predictive_front(i, k, log_p.data());
-    }
+    known->log_observed_front(i, k, log_p.data());
     for (int c = 0; c < k; ++c) log_p[c] += log_size[c];
     out[i] = log_sum(log_p.data(), k) - (has_gaps(i) ? nothing_->log_observed(i, 0) : likelihood_->log_single()[i]);
   }

@@ -21,6 +21,10 @@ struct Simd {
   const char* name;
   // Gaussian–Wishart: out = c0 − e·log(1 + g·(x−m)ᵀP(x−m)). Fields: m[d], P[d(d+1)/2] (off-diagonals doubled), g, e, c0.
   void (*gw_predictive)(const double* panel, int blocks, int d, const double* x, double* out);
+  // The same of a row of which `seen` columns, in order, are there, and of the other entries' integral: out = c0 − h − (e − ½·gone)·log(1 +
+  // g·q) − ½ log|M|, h one of a lane, M = P at the columns that are gone, q the square where it is least. `work` holds d + d(d+1)/2 vectors of 8.
+  void (*gw_observed)(const double* panel, int blocks, int d, const double* x, const int* seen, const int* gone, int gone_count,
+                      const double* h, double* work, double* out);
   // log|I + S_a + S_b + w1 δδᵀ + w2 m mᵀ| for every lane b. Fields: n, mean[d], S[d(d+1)/2].
   void (*gw_merged_logdet)(const double* panel, int blocks, int d, double r, const double* a, double* work, double* out);
   // Packed symmetric A: v = Az and zᵀAz; zᵀAz alone, not below 0; A += w zzᵀ.

@@ -193,7 +193,7 @@ SmcResult smc(const Likelihood& shared, const Prior& prior, const std::vector<in
       w.resize(padded(k + 1));
       particle.statistics->reserve(k + 2);
       if (gaps[row]) {
-        for (int c = 0; c < k; ++c) w[c] = particle.statistics->log_observed(row, c);
+        if (k > 0) particle.statistics->log_observed_front(row, k, w.data());
       } else if (k > 0) {
         particle.statistics->log_predictive_front(row, k, w.data());
       }

@@ -326,7 +326,8 @@ void Stream::predictive(const Likelihood& batch, const std::vector<int>& groups,
   for (int i = 0; i < n; ++i) {
     if (gaps[i]) {
       panel->clear(k);
-      for (int j = 0; j <= k; ++j) scores[j] = panel->log_observed(i, j);
+      panel->log_observed_front(i, k, scores.data());
+      scores[k] = panel->log_observed(i, k);
     } else {
       panel->log_predictive_front(i, k, scores.data());
       scores[k] = batch.log_single()[i];

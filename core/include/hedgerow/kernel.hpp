@@ -87,6 +87,7 @@ class JoinWeights {
   // With `bases` (one per cluster) the basis measures are explicit instead of summed out; the caller keeps them in step.
   void reset(const Measure& measure, const Partition& partition, const std::vector<int>* bases = nullptr);
   void follow(const Partition::Moved& moved);
+  void left(int from);  // the slot that a row was taken out of
   // out[j] += log weight of a point of group t joining cluster j.
   void add_to(int t, double* out) const;
   // Log weight of `row` joining its own cluster once it has left it.

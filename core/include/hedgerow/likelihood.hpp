@@ -66,6 +66,7 @@ class Statistics {
   // those entries drawn from what they are given the others and the slot; returns the log density of the draw. Below power 1 the first is
   // no density but the integral over those entries, and `whole` draws them as if rows counted whole, which is nearer to the slot.
   virtual double log_observed(int row, int slot) { return log_predictive(row, slot); }
+  virtual void log_observed_front(int row, int k, double* out) { log_predictive_front(row, k, out); }
   virtual double impute(int row, int slot, Rng& rng, bool whole = false) { return (void)row, (void)slot, (void)rng, (void)whole, 0.0; }
   // What a row counts beyond that below power ζ = 1: (1 − ζ) log p(the entries as filled in | the others) under the base measure, the slot
   // being an empty one. They are the cluster's as far as the row counts and the base measure's else; without, rows that lack the same
