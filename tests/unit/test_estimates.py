@@ -120,6 +120,18 @@ def test_very_many_clusters_are_joined_down() -> None:
     assert vi(found.labels, truth) < 0.1
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_descents_over_many_points_are_begun_and_the_best_finished(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = noisy_draws(np.random.default_rng(3), 40, 150, clusters=6, noise=0.3)
+    followed = point_estimate(stack, loss, within=None, seed=1)  # type: ignore[arg-type]
+    monkeypatch.setattr("hedgerow.summaries.estimate._MANY", 0)
+    begun = point_estimate(stack, loss, within=None, seed=1)  # type: ignore[arg-type]
+    assert begun.expected_loss == pytest.approx(followed.expected_loss, rel=0.01)
+    np.testing.assert_array_equal(point_estimate(stack, loss, within=None, seed=1).labels, begun.labels)  # type: ignore[arg-type]
+    monkeypatch.setattr("hedgerow.summaries.estimate._FIRST", 0)  # where no sweep is made before, the best two make all of them
+    assert point_estimate(stack, loss, within=None, seed=1).expected_loss <= 1.05 * followed.expected_loss  # type: ignore[arg-type]
+
+
 def test_clusters_are_numbered_by_size() -> None:
     labels = [4, 4, 9, 9, 9, 0]
     assert by_size(labels).tolist() == [1, 1, 0, 0, 0, 2]

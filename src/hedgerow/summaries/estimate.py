@@ -3,7 +3,8 @@
 The expected loss of a partition is its mean distance (`distances`) from the draws. The search is greedy with restarts, from
 the best draws and from random sequential allocations (SALSO: Dahl, Johnson, Müller 2022; `PartitionSearch` in the core); the
 best draw itself always competes, so the estimate is never worse than it. A random allocation opens no more clusters than the
-draw with most has. Where all pairs of draws would take long, the best draws are
+draw with most has. Where points and draws are many, all descents make their first few sweeps, which find nearly all there is to find,
+and the two that are best by then go on to where no point moves. Where all pairs of draws would take long, the best draws are
 those of a part of them, taken at even distances.
 
 That partition can have more clusters than any draw, with doubtful rows alone, or fewer than nearly all. A number that no draw has
@@ -33,7 +34,8 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +64,8 @@ _REBUILT = 10  # clusters that a descent dissolves and rebuilds
 _COMPARED = 30_000_000  # points looked at to find the best draws, but for the least number of draws that are tried
 _LEAST_TRIED = 50
 _CELLS = 1 << 23  # points x draws that are searched; of more, fewer draws
+_MANY = 1 << 21  # of these, from which descents are not all followed to their end
+_FIRST, _FINISHED = 10, 2  # sweeps of each, and how many of the best then go on
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +253,15 @@ def _outer(within: float) -> tuple[float, float]:
     return (1.0 - within) / 2.0, (1.0 + within) / 2.0
 
 
+class _Descent(NamedTuple):
+    """Where a descent stands, and the search that can go on from there where points and draws are many."""
+
+    loss: float
+    run: int
+    labels: Labels
+    search: Any
+
+
 class _Search:
     """Searches from many starts, side by side: draws (D, points), rows behind each point, weights of the draws."""
 
@@ -311,25 +324,37 @@ class _Search:
     def _best(self, begin: Callable[[_core.PartitionSearch, int], None], known: list[tuple[Labels, float]]) -> tuple[Labels, float]:
         """The best of what is known and of all descents; the earlier of equals."""
 
-        def descend(run: int) -> tuple[Labels, float]:
+        many = self.draws.size > _MANY
+
+        def set_out(run: int) -> _Descent:
             own = self.start.copy()
             begin(own, run)
-            own.descend(self.seed, 2 * run + 1, _SWEEPS, _REBUILT)
-            found = canonical(own.labels)
-            return found, self.measure(found)
+            return go_on(run, own, _FIRST if many else _SWEEPS, 0 if many else _REBUILT)
 
+        def go_on(run: int, own: _core.PartitionSearch, sweeps: int = _SWEEPS, rebuilt: int = _REBUILT) -> _Descent:
+            own.descend(self.seed, 2 * run + 1, sweeps, rebuilt)
+            found = canonical(own.labels)
+            return _Descent(self.measure(found), run, found, own if many else None)
+
+        reached = self._side_by_side([partial(set_out, run) for run in range(self.runs)])
+        if many:
+            best = sorted(reached, key=lambda one: (one.loss, one.run))[:_FINISHED]
+            reached += self._side_by_side([partial(go_on, one.run, one.search) for one in best])
+        return min([*known, *((one.labels, one.loss) for one in reached)], key=lambda one: one[1])
+
+    def _side_by_side(self, descents: list[Callable[[], _Descent]]) -> list[_Descent]:
+        """What descents come to, those that Ctrl-C let begin."""
         if self.stopped:
-            return min(known, key=lambda one: one[1])
+            return []
         with ThreadPoolExecutor(min(self.runs, os.cpu_count() or 1)) as pool:
-            descents = [pool.submit(descend, run) for run in range(self.runs)]
+            begun = [pool.submit(descent) for descent in descents]
             try:
-                wait(descents)
+                wait(begun)
             except KeyboardInterrupt:  # those under way end where they are
                 self.stopped = True
                 self.start.stop()
                 pool.shutdown(cancel_futures=True)
-        known += [one.result() for one in descents if not one.cancelled()]
-        return min(known, key=lambda one: one[1])
+        return [one.result() for one in begun if not one.cancelled()]
 
 
 def thin_evenly(draws: npt.NDArray[Any], at_most: int | None) -> npt.NDArray[Any]:
