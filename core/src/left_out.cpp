@@ -60,6 +60,30 @@ class PlainWeights {
   std::vector<double> log_size_;
 };
 
+// The same under a measure of groups. It and its panel remember what they were asked last, so every thread has its own.
+class MixedWeights {
+ public:
+  MixedWeights(const Measure& measure, const Partition& partition)
+      : measure_(std::make_unique<Measure>(measure)), partition_(partition), prior_(padded(partition.clusters() + 1)) {
+    joins_.reset(*measure_, partition);
+  }
+  double add_to(double* density, int row) {
+    const int k = partition_.clusters(), own = partition_.label(row), group = partition_.group(row);
+    std::fill(prior_.begin(), prior_.end(), 0.0);
+    joins_.add_to(group, prior_.data());
+    prior_[own] = joins_.own(row);  // −∞ for one that it has alone
+    prior_[k] = measure_->log_new(group);
+    for (int c = 0; c <= k; ++c) density[c] += prior_[c];
+    return log_sum(prior_.data(), k + 1);
+  }
+
+ private:
+  std::unique_ptr<Measure> measure_;  // which the panel refers to
+  const Partition& partition_;
+  JoinWeights joins_;
+  std::vector<double> prior_;
+};
+
 // Log densities of a row without gaps given each of k clusters without it, and given none.
 void put_densities(const Likelihood& likelihood, Statistics& statistics, int k, int row, int own, bool alone, double* out) {
   statistics.log_predictive_front(row, k, out);
@@ -76,12 +100,9 @@ void left_out(State& state, int threads, double* out) {
   const Measure& measure = state.measure;
   const bool plain = measure.trivial_q();
   std::unique_ptr<PlainWeights> weights;
-  JoinWeights joins;
-  if (plain) {
-    weights = std::make_unique<PlainWeights>(measure, partition.sizes());
-  } else {
-    joins.reset(measure, partition);
-  }
+  std::vector<MixedWeights> mixed;
+  if (plain) weights = std::make_unique<PlainWeights>(measure, partition.sizes());
+  for (int t = 0; t < threads && !plain; ++t) mixed.emplace_back(measure, partition);
   std::vector<char> gaps(n, 0);
   for (int row : likelihood.imputed_rows()) gaps[row] = 1;
   std::vector<std::unique_ptr<Statistics>> own_statistics;
@@ -97,18 +118,8 @@ void left_out(State& state, int threads, double* out) {
     } else {
       put_densities(likelihood, statistics, k, i, own, alone, density);
     }
-    if (plain) {
-      const double all = weights->add_to(density, own, size);
-      out[i] = log_sum_near(density, k + 1) - all;
-      return;
-    }
-    std::vector<double> prior(padded(k + 1), 0.0);
-    joins.add_to(partition.group(i), prior.data());
-    prior[own] = alone ? -kInf : joins.own(i);
-    prior[k] = measure.log_new(partition.group(i));
-    const double all = log_sum(prior.data(), k + 1);
-    for (int c = 0; c <= k; ++c) prior[c] += density[c];
-    out[i] = log_sum_near(prior.data(), k + 1) - all;
+    const double all = plain ? weights->add_to(density, own, size) : mixed[t].add_to(density, i);
+    out[i] = log_sum_near(density, k + 1) - all;
   });
 }
 

@@ -51,7 +51,7 @@ class Context {
 
   int run() {
     for (const Case& test : results().cases) {
-      if (wanted_ && std::strcmp(wanted_, test.name) != 0) continue;
+      if (!wanted(test.name)) continue;
       const int before = results().failures;
       try {
         test.run();
@@ -67,6 +67,12 @@ class Context {
   }
 
  private:
+  // The name itself, or how it begins and a star.
+  bool wanted(const char* name) const {
+    const std::size_t length = wanted_ ? std::strlen(wanted_) : 0;
+    if (length > 0 && wanted_[length - 1] == '*') return std::strncmp(wanted_, name, length - 1) == 0;
+    return !wanted_ || std::strcmp(wanted_, name) == 0;
+  }
   const char* wanted_ = nullptr;
 };
 
