@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+import hedgerow_command
 from hedgerow import data
 from hedgerow.cli.output import from_shell, text_of
 
@@ -139,6 +140,15 @@ def test_ctrl_c_while_the_library_is_loaded(tmp_path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"hedgerow: stopped; nothing was saved\n")
+
+
+def test_nothing_is_loaded_before_ctrl_c_is_heard() -> None:
+    """Every module that is, even `signal` of the standard library, is time in which Ctrl-C would be a traceback."""
+    home = Path(hedgerow_command.__file__).parents[1]
+    load = f"import sys; sys.path.insert(0, {str(home)!r}); import hedgerow_command; "
+    tell = "print({'enum', 'signal', 'types'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", load + tell], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_half_letters_in_names_are_written_as_escapes(tmp_path) -> None:

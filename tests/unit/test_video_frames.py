@@ -190,7 +190,7 @@ def test_a_member_that_unpacks_to_far_too_much_is_refused(tmp_path, monkeypatch)
     monkeypatch.setattr("hedgerow.apps.video.frames._LARGEST_PICTURE", 1 << 16)
     with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("1.png", picture(1) + bytes(1 << 20))
-    with pytest.raises(ParameterError, match=r"1\.png cannot be read \(more than 0 MiB unpacked\)"):
+    with pytest.raises(ParameterError, match=r"1\.png cannot be read \(more than 64\.0 KiB unpacked\)"):
         list(open_frames(tmp_path / "x.zip"))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import ParameterError, need_extra, require
+from hedgerow.errors import ParameterError, in_bytes, need_extra, require
 
 __all__ = ["Frames", "in_chunks", "open_frames", "shrink"]
 
@@ -155,7 +155,7 @@ def _unzip(path: Path, name: str) -> bytes:
     with zipfile.ZipFile(path) as archive, archive.open(name) as file:
         content = file.read(_LARGEST_PICTURE + 1)
     if len(content) > _LARGEST_PICTURE:
-        raise ValueError(f"more than {_LARGEST_PICTURE >> 20} MiB unpacked")
+        raise ValueError(f"more than {in_bytes(_LARGEST_PICTURE)} unpacked")
     return content
 
 
