@@ -104,5 +104,6 @@ void bind_streams(nb::module_& m);
 void bind_shard(nb::module_& m);
 void bind_known(nb::module_& m);
 void bind_estimate(nb::module_& m);
+void bind_video(nb::module_& m);
 
 }  // namespace hedgerow::bindings

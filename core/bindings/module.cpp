@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
   hedgerow::bindings::bind_shard(m);
   hedgerow::bindings::bind_known(m);
   hedgerow::bindings::bind_estimate(m);
+  hedgerow::bindings::bind_video(m);
   m.def("instruction_set", [] { return std::string(hedgerow::simd().name); }, "The instruction set the hot loops use here.");
   m.def("compiler", [] { return std::string(HEDGEROW_COMPILER); }, "What this module was compiled with.");
 }

@@ -7,7 +7,7 @@
 
 namespace hedgerow {
 
-inline constexpr int kLanes = 8, kTile = 32;
+inline constexpr int kLanes = 8, kTile = 32, kVoxels = 8;
 
 // Dirichlet counts raised to a power ζ: β, ζ, and Γ(β + ζ(c + 1)) / Γ(β + ζc) by c as far as a tile's counts and 16 more go (null
 // where no table goes that far), each with at most so many decimal digits before or after the point.
@@ -77,6 +77,10 @@ struct Simd {
   // scale·expm1(e), or scale·exp(e) if `whole`.
   double (*mixed_exponents)(const double* rest, const double* q, const double* n, const double* a, int k, double x, double add,
                             double shift, double sigma, double scale, bool whole);
+  // Voxels of a row, `blocks` times kVoxels of them, whose colours are in three planes `plane` apart, against a centre: the squared
+  // distance apart + near·(dx + i)² + |colours apart|² of voxel i; where it is below best[i] it goes there, and k to labels[i].
+  void (*nearest_voxels)(const float* colours, int plane, int blocks, float dx, float near, float apart, const float* centre, int k,
+                         float* best, std::int32_t* labels);
   // out[j] += log x[j], not below log 1e-300; k a multiple of 8.
   void (*add_logs)(const double* x, int k, double* out);
 };

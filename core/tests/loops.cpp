@@ -334,6 +334,28 @@ double softmax(const Simd& loops, Rng& rng, int k) {
   return larger(worst, std::abs(total - sum) / sum);
 }
 
+// Voxels against two centres, the second nearer to some of them.
+double voxels(const Simd& loops, Rng& rng, int blocks) {
+  const int n = blocks * kVoxels, plane = n + 3;
+  std::vector<float> colours(3 * plane), best(n, 1e30f);
+  std::vector<std::int32_t> labels(n, -1);
+  for (float& c : colours) c = static_cast<float>(rng.normal());
+  double worst = 0.0;
+  for (int k = 0; k < 2; ++k) {
+    const float centre[3] = {0.3f, -0.2f * static_cast<float>(k), 0.1f}, dx = -1.5f - static_cast<float>(3 * k);
+    const std::vector<float> before = best;
+    const std::vector<std::int32_t> owners = labels;
+    loops.nearest_voxels(colours.data(), plane, blocks, dx, 0.02f, 0.7f, centre, k, best.data(), labels.data());
+    for (int i = 0; i < n; ++i) {
+      double apart = 0.7 + 0.02 * (dx + i) * (dx + i);
+      for (int c = 0; c < 3; ++c) apart += std::pow(static_cast<double>(colours[c * plane + i]) - centre[c], 2.0);
+      worst = larger(worst, relative(best[i], std::min(apart, static_cast<double>(before[i]))) * 1e-7);
+      if (std::abs(apart - before[i]) > 1e-4 && labels[i] != (apart < before[i] ? k : owners[i])) worst = 1.0;
+    }
+  }
+  return worst;
+}
+
 }  // namespace
 
 TEST_CASE("hot loops of every instruction set") {
@@ -352,6 +374,7 @@ TEST_CASE("hot loops of every instruction set") {
       for (const int R : {1, 2, 5}) expect(weights_of_bases(*loops, rng, d, R), "weights of basis measures");
       expect(softmax(*loops, rng, d), "softmax");
     }
+    for (const int blocks : {1, 2, 5}) expect(voxels(*loops, rng, blocks), "voxels against centres");
     expect(rising_counts(*loops, rng), "sums of rising factorials");
     expect(rising_powers(*loops, rng), "sums of rising factorials at a power");
   }

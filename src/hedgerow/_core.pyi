@@ -444,6 +444,17 @@ class PartitionSearch:
     def labels(self) -> NDArray[numpy.int32]:
         """Where the search stands."""
 
+def slic(colours: NDArray[numpy.float32], number: int, compactness: float, time_spacing: float, iterations: int) -> NDArray[numpy.int32]:
+    """The nearest centre of every voxel, by colour and place."""
+
+def connected_pieces(labels: NDArray[numpy.int32]) -> tuple[Any, ...]:
+    """Pieces of equal label that are connected through faces, and how many."""
+
+def contacts(labels: NDArray[numpy.int32], n: int, colours: NDArray[numpy.float32] | None = None) -> tuple[Any, ...]:
+    """
+    Pairs of labels that touch, lower first, the faces they share, and the sums of colour differences across them.
+    """
+
 def instruction_set() -> str:
     """The instruction set the hot loops use here."""
 

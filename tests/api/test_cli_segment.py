@@ -14,8 +14,7 @@ from hedgerow.apps.video.frames import open_frames
 from hedgerow.apps.video.result import Segmentation
 from hedgerow.cli import main
 
-for module in ("imageio", "skimage"):
-    pytest.importorskip(module, reason="hedgerow segment needs the [video] extra")
+pytest.importorskip("imageio", reason="hedgerow segment needs the [video] extra")
 av = pytest.importorskip("av", reason="hedgerow segment needs the [video] extra")
 Image = pytest.importorskip("PIL.Image", reason="hedgerow segment needs the [video] extra")
 
@@ -184,7 +183,7 @@ def test_a_damaged_run_is_refused(place, tmp_path, capsys):
 
 
 def test_without_the_extra_it_says_what_to_install(command_without, place, tmp_path):
-    modules = ["av", "imageio", "imageio.v3", "skimage", "skimage.segmentation"]
+    modules = ["av", "imageio", "imageio.v3"]
     done = command_without(modules, "segment", place / "clip.mp4", "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "pip install 'hedgerow[video]'" in done.stderr

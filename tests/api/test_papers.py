@@ -96,7 +96,7 @@ def test_aistats2014_quick(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "chen").is_dir(), reason="HEDGEROW_DATA does not name a folder with Chen's sequences")
 def test_video_quick(tmp_path):
-    for module in ("av", "imageio", "skimage"):
+    for module in ("av", "imageio"):
         pytest.importorskip(module, reason="the experiment needs the [video] extra")
     assert run("aistats2014", "video", tmp_path, size="--quick")
 

@@ -15,7 +15,7 @@ from hedgerow.apps.video.supervoxels import SupervoxelSettings
 from hedgerow.apps.video.writers import colours_of, draw_overlay, enlarge, write_label_pictures, write_volume
 from hedgerow.errors import ParameterError
 
-for module in ("av", "imageio", "skimage"):
+for module in ("av", "imageio"):
     pytest.importorskip(module, reason="video needs the [video] extra")
 Image = pytest.importorskip("PIL.Image", reason="video needs the [video] extra")
 

@@ -20,7 +20,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
 from hedgerow.trees import Forest
 
-skimage = pytest.importorskip("skimage", reason="supervoxels need the [video] extra")
+skimage = pytest.importorskip("skimage", reason="the twin of supervoxels is that of scikit-image")
 
 COARSE = SupervoxelSettings(80)
 

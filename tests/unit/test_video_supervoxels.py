@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hedgerow import _core
 from hedgerow.apps.video.colour import to_lab
 from hedgerow.apps.video.supervoxels import BINS, SupervoxelSettings, find_supervoxels, seam_contacts
 
-skimage = pytest.importorskip("skimage", reason="supervoxels need the [video] extra")
+skimage = pytest.importorskip("skimage", reason="the twin of supervoxels is that of scikit-image")
 
 
 def noisy_clip(frames: int = 6, rows: int = 40, columns: int = 50, seed: int = 0) -> np.ndarray:
@@ -23,6 +24,74 @@ def test_colours_agree_with_scikit_image():
     every = np.random.default_rng(0).integers(0, 256, (50, 40, 3)).astype(np.uint8)
     every[0, :3] = [[0, 0, 0], [255, 255, 255], [1, 2, 3]]
     assert np.abs(to_lab(every) - skimage.color.rgb2lab(every)).max() < 1e-3
+
+
+def plain_slic(lab: np.ndarray, step: int, compactness: float, time_spacing: float, iterations: int) -> np.ndarray:
+    """SLIC from a grid of this step in rows and columns and one centre in time, by a loop over centres."""
+    shape = lab.shape[:3]
+    places = np.stack(np.meshgrid(*(np.arange(k) for k in shape), indexing="ij"), axis=-1).astype(float)
+    counts = [len(range(step // 2, side, step)) for side in shape[1:]]
+    cells = [np.minimum(np.arange(side) // step, count - 1) for side, count in zip(shape[1:], counts, strict=True)]
+    labels = np.broadcast_to(cells[0][:, None] * counts[1] + cells[1], shape).copy()
+    reach = (2 * shape[0], 2 * step, 2 * step)
+    unit = np.array([time_spacing, 1.0, 1.0]) / max(step, shape[0])
+    for _ in range(iterations):
+        best = np.full(shape, np.inf)
+        means = [(places[labels == k].mean(axis=0), lab[labels == k].mean(axis=0)) for k in range(counts[0] * counts[1])]
+        for k, (place, colour) in enumerate(means):
+            apart = (((places - place) * unit) ** 2).sum(-1) + (((lab - colour) / compactness) ** 2).sum(-1)
+            low = [max(int(at) - r, 0) for at, r in zip(place, reach, strict=True)]
+            high = [int(at) + r + 1 for at, r in zip(place, reach, strict=True)]
+            low[2], high[2] = low[2] // 8 * 8, -(-high[2] // 8) * 8  # whole blocks
+            window = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
+            nearer = apart[window] < best[window]
+            best[window] = np.where(nearer, apart[window], best[window])
+            labels[window] = np.where(nearer, k, labels[window])
+    return labels
+
+
+def test_slic_is_the_one_written_plainly():
+    lab = to_lab(noisy_clip(4, 40, 48))
+    fast = _core.slic(lab, 60, 9.0, 1.5, 4)  # 4 frames are less than a step: sqrt(40 * 48 / 60) = 5.7, so steps of 6
+    plain = plain_slic(lab.astype(float), 6, 9.0, 1.5, 4)
+    assert (fast == plain).mean() > 0.995  # ties are broken by rounding
+
+
+def test_slic_keeps_as_much_of_the_colours_as_the_library_does():
+    lab = to_lab(noisy_clip(6, 80, 90))
+    theirs = skimage.segmentation.slic(
+        lab / np.ptp(lab), 150, 7.0 / np.ptp(lab), 10, convert2lab=False, enforce_connectivity=False, channel_axis=-1, start_label=0
+    )
+    ours = _core.slic(lab, 150, 7.0, 1.0, 9)
+
+    def left(labels: np.ndarray) -> float:
+        flat, sizes = labels.reshape(-1), np.bincount(labels.reshape(-1))
+        means = np.stack([np.bincount(flat, lab[..., k].reshape(-1)) / np.maximum(sizes, 1) for k in range(3)], axis=1)
+        return float(((lab.reshape(-1, 3) - means[flat]) ** 2).sum())
+
+    assert left(ours) < 1.02 * left(theirs)
+
+
+def test_connected_pieces_are_those_of_the_library():
+    labels = np.random.default_rng(0).integers(0, 3, (5, 17, 23)).astype(np.int32)
+    pieces, n = _core.connected_pieces(labels)
+    assert n == pieces.max() + 1
+    assert np.array_equal(pieces, skimage.measure.label(labels, background=-1, connectivity=1) - 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: _core.slic(np.zeros((0, 2, 2, 3), np.float32), 1, 1.0, 1.0, 1), "hold voxels"),
+        (lambda: _core.slic(np.zeros((1, 2, 2, 2), np.float32), 1, 1.0, 1.0, 1), "three colours"),
+        (lambda: _core.slic(np.zeros((1, 2, 2, 3), np.float32), 0, 1.0, 1.0, 1), "positive"),
+        (lambda: _core.contacts(np.full((1, 2, 2), 5, np.int32), 5), "0 .. n - 1"),
+        (lambda: _core.contacts(np.zeros((1, 2, 2), np.int32), 1, np.zeros((1, 2, 3, 3), np.float32)), "three for every voxel"),
+    ],
+)
+def test_the_core_refuses_what_it_cannot_read(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
 
 
 @pytest.mark.parametrize("settings", [SupervoxelSettings(60), SupervoxelSettings(200, 2.0), SupervoxelSettings(30, 40.0)])

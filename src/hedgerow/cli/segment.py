@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         if options.clip:
             raise ParameterError(f"--clip {options.clip}: is for a folder that is cut anew; here the clip is {options.source}.")
-        need_extra("skimage.segmentation", "video")  # before the folder is made
+        need_extra("av", "video")  # before the folder is made
         frames = open_frames(options.source)
         folder = make_folder(options.out or f"{Path(options.source).resolve().name.partition('.')[0]}-segments")
         refuse_links(folder, NAMES)

@@ -1,6 +1,6 @@
 """Supervoxels of one chunk of video: connected pieces of space and time, their colours, and which of them touch.
 
-SLIC (Achanta et al. 2012) groups voxels by colour and place. Its groups need not be connected, so each is taken
+SLIC (Achanta et al. 2012), in the core, groups voxels by colour and place. Its groups need not be connected, so each is taken
 apart into connected pieces, and pieces too small to say anything join the touching piece of nearest colour.
 (SLIC's usual clean-up hands them to any neighbour, and blurs the very edges that SLIC has found: on Chen's
 sequences it costs 0.1 of explained variation.) A supervoxel is described by the histogram of its L*, a* and b*
@@ -17,18 +17,22 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from hedgerow import _core
 from hedgerow.apps.video.colour import to_lab
-from hedgerow.errors import need_extra, require
+from hedgerow.errors import require
 
 __all__ = ["BINS", "SupervoxelSettings", "Supervoxels", "find_supervoxels", "seam_contacts"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Lab = npt.NDArray[np.float32]
+Labels = npt.NDArray[np.int32]
 
 #: Bins of a histogram: 20 for each of L*, a*, b*.
 BINS = 60
 _BINS_EACH = 20
+#: How often SLIC's centres move; they have all but settled by then.
+ITERATIONS = 9
 #: What the bins of a channel span; colours beyond go to the last bin. Video rarely leaves this part of LAB.
 _SPANS = ((0.0, 100.0), (-60.0, 60.0), (-60.0, 60.0))
 
@@ -107,12 +111,12 @@ def find_supervoxels(frames: npt.NDArray[np.uint8], settings: SupervoxelSettings
     slic_seconds = time.perf_counter() - start
     labels = _tidy(groups, lab, settings)
     flat, n = labels.reshape(-1), int(labels.max()) + 1
-    contacts, contrasts = _borders(labels, lab, n)
+    contacts, contrasts = _borders(labels, n, lab)
     rows, columns = np.meshgrid(*(np.arange(k, dtype=np.float64) for k in labels.shape[1:]), indexing="ij")
     place = [np.broadcast_to(axis, labels.shape).reshape(-1) for axis in (rows, columns)]
     counts = _histograms(lab, flat, n)
     return Supervoxels(
-        labels=labels.astype(np.int32),
+        labels=labels,
         counts=counts,
         contacts=contacts,
         contrasts=contrasts,
@@ -138,33 +142,19 @@ def seam_contacts(
     return keys // width, keys % width, faces.astype(np.int64), contrast.astype(np.float64)
 
 
-def _slic(lab: Lab, settings: SupervoxelSettings) -> Ints:
+def _slic(lab: Lab, settings: SupervoxelSettings) -> Labels:
     """SLIC's groups, not yet connected."""
-    segmentation = need_extra("skimage.segmentation", "video")
-    # The library stretches every image to [0, 1] first; dividing by the same range keeps compactness in LAB units,
-    # or a dim chunk would be cut differently from a bright one.
-    span = float(lab.max() - lab.min())
-    groups = segmentation.slic(
-        lab,
-        n_segments=max(1, min(settings.number, lab[..., 0].size)),
-        compactness=settings.compactness / span if span > 0 else settings.compactness,
-        spacing=(settings.time_spacing, 1.0, 1.0),
-        convert2lab=False,
-        enforce_connectivity=False,
-        channel_axis=-1,
-        start_label=0,
-    )
-    return np.asarray(groups, dtype=np.int64)
+    number = max(1, min(settings.number, lab[..., 0].size))
+    return _core.slic(lab, number, float(settings.compactness), float(settings.time_spacing), ITERATIONS)
 
 
-def _tidy(groups: Ints, lab: Lab, settings: SupervoxelSettings) -> Ints:
+def _tidy(groups: Labels, lab: Lab, settings: SupervoxelSettings) -> Labels:
     """Connected pieces of at least the smallest size."""
-    pieces = np.asarray(need_extra("skimage.measure", "video").label(groups, background=-1, connectivity=1)) - 1
-    n = int(pieces.max()) + 1
+    pieces, n = _core.connected_pieces(groups)
     flat = pieces.reshape(-1)
     sizes = np.bincount(flat, minlength=n)
     colours = np.stack([np.bincount(flat, lab[..., k].reshape(-1), n) for k in range(3)], axis=1)
-    contacts = _face_contacts(pieces, n)
+    contacts, _ = _borders(pieces, n)
     smallest = settings.smallest * pieces.size / max(1, min(settings.number, pieces.size))
     owner = np.arange(n)
     while len(sizes) > 1 and (small := sizes < smallest).any():
@@ -174,7 +164,7 @@ def _tidy(groups: Ints, lab: Lab, settings: SupervoxelSettings) -> Ints:
         colours = np.stack([np.bincount(joined, colours[:, c], k) for c in range(3)], axis=1)
         contacts = _contract(contacts, joined, k)
         owner = joined[owner]
-    return np.asarray(owner[pieces])
+    return owner.astype(np.int32)[pieces]
 
 
 def _join_small(small: npt.NDArray[np.bool_], means: Floats, contacts: sparse.csr_array) -> Ints:
@@ -192,44 +182,14 @@ def _join_small(small: npt.NDArray[np.bool_], means: Floats, contacts: sparse.cs
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
 
 
-def _faces(labels: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """Places, in the flattened volume, of the voxels on both sides of every face between different labels."""
-    one, other = [], []
-    for axis, stride in enumerate((labels.shape[1] * labels.shape[2], labels.shape[2], 1)):
-        ahead = tuple(slice(1, None) if k == axis else slice(None) for k in range(3))
-        behind = tuple(slice(None, -1) if k == axis else slice(None) for k in range(3))
-        differ = np.zeros(labels.shape, dtype=bool)
-        np.not_equal(labels[ahead], labels[behind], out=differ[ahead])
-        one.append(np.flatnonzero(differ))
-        other.append(one[-1] - stride)
-    return np.concatenate(one), np.concatenate(other)
-
-
-def _face_contacts(labels: Ints, n: int) -> sparse.csr_array:
-    """How many faces every two labels share in a volume."""
-    one, other = _faces(labels)
-    flat = labels.reshape(-1)
-    keys, which = _sorted_pairs(flat[one], flat[other], n)
-    return _symmetric(keys, np.bincount(which, minlength=len(keys)), n)
-
-
-def _borders(labels: Ints, lab: Lab, n: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+def _borders(labels: Labels, n: int, lab: Lab | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Faces that every two labels share, and colour differences across them."""
-    one, other = _faces(labels)
-    flat, colours = labels.reshape(-1), lab.reshape(-1, 3)
-    keys, which = _sorted_pairs(flat[one], flat[other], n)
-    distance = np.bincount(which, _distance(colours[one], colours[other]), len(keys))
-    return _symmetric(keys, np.bincount(which, minlength=len(keys)), n), _symmetric(keys, distance, n)
+    low, high, faces, contrast = _core.contacts(labels, n, lab)
+    return _symmetric(low, high, faces, n), _symmetric(low, high, contrast, n)
 
 
-def _sorted_pairs(a: Ints, b: Ints, n: int) -> tuple[Ints, npt.NDArray[np.integer]]:
-    """Every pair once as lower * n + higher, sorted, and which of them each given pair is."""
-    return np.unique(np.minimum(a, b) * n + np.maximum(a, b), return_inverse=True)
-
-
-def _symmetric(keys: Ints, values: npt.NDArray[np.number], n: int) -> sparse.csr_array:
+def _symmetric(low: Ints, high: Ints, values: npt.NDArray[np.number], n: int) -> sparse.csr_array:
     """A matrix with these values at both places of every pair; zeros are kept, so that equal pairs make equal patterns."""
-    low, high = keys // n, keys % n
     pairs = (np.concatenate([low, high]), np.concatenate([high, low]))
     return sparse.coo_array((np.concatenate([values, values]), pairs), shape=(n, n)).tocsr()
 
