@@ -14,6 +14,7 @@ combination on all eight (chosen on what it is judged on), and the paper's. Writ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
 from itertools import product
@@ -50,7 +51,7 @@ def main(quick: bool, out: Path) -> Record:
         rows: list[list[list[float]]] = []
         for i, setting in enumerate(pieces):
             settings = {"supervoxels": asdict(setting), "joins": [asdict(join) for join in joins], "at": AT, "fine": FINE}
-            rows += runs.get(f"{name}_{i}", settings, lambda clip=clip, setting=setting: clip().run(setting, joins))["curves"]
+            rows += runs.get(f"{name}_{i}", settings, partial(curves_of, clip, setting, joins))["curves"]
         tables.append(np.array(rows))
     every = list(product(pieces, joins))
     table = np.stack(tables)
@@ -116,6 +117,11 @@ class Clip:
         return {"curves": [judge.curves(segmenter.hierarchy(join)) for join in joins]}
 
 
+def curves_of(clip: Callable[[], Clip], setting: SupervoxelSettings, joins: list[JoinSettings]) -> Record:
+    """What `Clip.run` finds, of a clip that is opened only where the run is not kept."""
+    return clip().run(setting, joins)
+
+
 class Judge:
     """The measures of many cuts of one fine segmentation: what they need of the voxels is looked up once.
 
@@ -126,10 +132,10 @@ class Judge:
         n, width = int(fine.max()) + 1, int(truth.max()) + 1
         frame = np.arange(len(fine))[:, None, None]
         keys, common = np.unique((frame * n + fine) * width + truth, return_counts=True)
-        self.common = common.astype(np.int64)
+        self.common = common.astype(np.float64)
         self.frame, self.fine, self.true = keys // width // n, keys // width % n, keys % width
         self.width = width
-        self.sizes = np.bincount(fine.reshape(-1), minlength=n)
+        self.sizes = np.bincount(fine.reshape(-1), minlength=n).astype(np.float64)
         colours = frames.reshape(-1, frames.shape[-1]).astype(np.float64)
         self.colours = np.stack([np.bincount(fine.reshape(-1), column, n) for column in colours.T], axis=1)
         self.total = float(((colours - colours.mean(axis=0)) ** 2).sum())
@@ -145,15 +151,15 @@ class Judge:
         """The measures when fine segment i belongs to coarse[i]."""
         n = int(coarse.max()) + 1
         label = coarse[self.fine]
-        held = np.bincount(self.frame * n + label, self.common)  # voxels of a segment in a frame
+        held = np.bincount(self.frame * n + label, self.common).astype(np.float64)  # voxels of a segment in a frame
         keys, which = np.unique((self.frame * n + label) * self.width + self.true, return_inverse=True)
-        common = np.bincount(which, self.common)
+        common = np.bincount(which, self.common).astype(np.float64)
         flat = self.overlap(
             keys // self.width // n * self.width + keys % self.width, keys % self.width, common, held[keys // self.width]
         )
         whole, which = np.unique(label * self.width + self.true, return_inverse=True)
-        sizes = np.bincount(coarse, self.sizes)
-        common = np.bincount(which, self.common)
+        sizes = np.bincount(coarse, self.sizes).astype(np.float64)
+        common = np.bincount(which, self.common).astype(np.float64)
         deep = self.overlap(whole % self.width, whole % self.width, common, sizes[whole // self.width])
         sums = np.stack([np.bincount(coarse, column) for column in self.colours.T], axis=1)
         mean = sums.sum(axis=0) / sizes.sum()

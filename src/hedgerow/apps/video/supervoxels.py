@@ -164,7 +164,7 @@ def _tidy(groups: Labels, lab: Lab, settings: SupervoxelSettings) -> Labels:
         colours = np.stack([np.bincount(joined, colours[:, c], k) for c in range(3)], axis=1)
         contacts = _contract(contacts, joined, k)
         owner = joined[owner]
-    return owner.astype(np.int32)[pieces]
+    return np.asarray(owner[pieces], dtype=np.int32)
 
 
 def _join_small(small: npt.NDArray[np.bool_], means: Floats, contacts: sparse.csr_array) -> Ints:
@@ -217,7 +217,7 @@ def _surroundings(counts: npt.NDArray[np.int64], contacts: sparse.csr_array) -> 
     return np.asarray((step @ (step @ (counts / totals))) * totals)
 
 
-def _histograms(lab: Lab, flat: Ints, n: int) -> npt.NDArray[np.int64]:
+def _histograms(lab: Lab, flat: Labels, n: int) -> npt.NDArray[np.int64]:
     counts = np.empty((n, BINS), dtype=np.int64)
     start = flat * _BINS_EACH
     for k, (low, high) in enumerate(_SPANS):
