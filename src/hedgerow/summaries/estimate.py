@@ -66,6 +66,7 @@ _LEAST_TRIED = 50
 _CELLS = 1 << 23  # points x draws that are searched; of more, fewer draws
 _MANY = 1 << 21  # of these, from which descents are not all followed to their end
 _FIRST, _FINISHED = 10, 2  # sweeps of each, and how many of the best then go on
+_DECIMALS = 10  # of losses that are compared: equal ones differ by rounding, and by how much hangs on the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +282,7 @@ class _Search:
         some = None if 2 * tried >= len(draws) else evenly(len(draws), tried)
         self.expected = np.full(len(draws), np.inf)
         self.expected[slice(None) if some is None else some] = expected_losses(draws, copies, weights, loss, weight, some)
-        self.ranked = np.argsort(self.expected, kind="stable")[: len(draws) if some is None else len(some)]
+        self.ranked = np.argsort(self.expected.round(_DECIMALS), kind="stable")[: len(draws) if some is None else len(some)]
         f = count_function(loss, int(copies.sum()))
         self.start = _core.PartitionSearch(draws, copies, weights, f, LOSSES[loss].adjusted, 2.0 - weight)
         self.measure: Callable[[Labels], float] = lambda found: expected_loss(found, draws, copies, weights, loss, weight)
@@ -338,9 +339,9 @@ class _Search:
 
         reached = self._side_by_side([partial(set_out, run) for run in range(self.runs)])
         if many:
-            best = sorted(reached, key=lambda one: (one.loss, one.run))[:_FINISHED]
+            best = sorted(reached, key=lambda one: round(one.loss, _DECIMALS))[:_FINISHED]
             reached += self._side_by_side([partial(go_on, one.run, one.search) for one in best])
-        return min([*known, *((one.labels, one.loss) for one in reached)], key=lambda one: one[1])
+        return min([*known, *((one.labels, one.loss) for one in reached)], key=lambda one: round(one[1], _DECIMALS))
 
     def _side_by_side(self, descents: list[Callable[[], _Descent]]) -> list[_Descent]:
         """What descents come to, those that Ctrl-C let begin."""
