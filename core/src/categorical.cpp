@@ -6,65 +6,33 @@
 #include <map>
 #include <stdexcept>
 
-#include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
+#include "recorded.hpp"
 #include "simd.hpp"
 
 namespace hedgerow {
 namespace {
 
-class CategoricalStatistics final : public Statistics {
+class CategoricalStatistics final : public Recorded<std::int32_t> {
  public:
   CategoricalStatistics(const Categorical& family, Layout layout)
-      : f_(family),
+      : Recorded(family.cells() + family.columns(), family.cells() + 1, layout),
+        f_(family),
         d_(family.columns()),
         cells_(family.cells()),
-        width_(cells_ + d_),
-        clusters_(layout == Layout::clusters),
         gaps_(family.gaps()),
         listed_(d_ + 1) {}
 
-  int slots() const override { return slots_; }
-
-  void reserve(int slots) override {
-    if (slots <= slots_) return;
-    slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
-    records_.resize(static_cast<std::size_t>(slots) * width_, 0);
-    const int old = slots_;
-    slots_ = slots;
-    if (!clusters_) return;
-    panel_.resize(static_cast<std::size_t>(padded(slots)) * fields(), 0.0);
-    stale_.resize(padded(slots), 0);
-    for (int s = old; s < slots; ++s) touch(s);
-  }
-
-  void clear(int slot) override {
-    std::fill_n(record(slot), width_, 0);
-    touch(slot);
-  }
-
-  void copy(int slot, int from) override {
-    std::copy_n(record(from), width_, record(slot));
-    touch(slot);
-  }
-
-  void load(int slot, Statistics& other, int from) override {
-    std::copy_n(static_cast<CategoricalStatistics&>(other).record(from), width_, record(slot));
-    touch(slot);
-  }
-
-  void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + width_); }
-
   void unpack(int slot, std::span<const double> data) override {
-    if (data.size() != static_cast<std::size_t>(width_)) throw std::invalid_argument("packed statistics of another shape");
-    for (int i = 0; i < width_; ++i) {
+    if (data.size() != static_cast<std::size_t>(width())) throw std::invalid_argument("packed statistics of another shape");
+    for (int i = 0; i < width(); ++i) {
       if (!(data[i] >= 0.0 && data[i] <= 2147483647.0)) throw std::invalid_argument("packed statistics of another shape");
       record(slot)[i] = static_cast<std::int32_t>(data[i]);
     }
     touch(slot);
   }
 
-  bool same_counts(int slot, int other) override { return std::equal(record(slot), record(slot) + width_, record(other)); }
+  bool same_counts(int slot, int other) override { return std::equal(record(slot), record(slot) + width(), record(other)); }
 
   void add(int slot, int row) override { count(slot, row, 1); }
 
@@ -76,7 +44,7 @@ class CategoricalStatistics final : public Statistics {
   void merge(int slot, int other) override {
     std::int32_t* a = record(slot);
     const std::int32_t* b = record(other);
-    for (int i = 0; i < width_; ++i) a[i] += b[i];
+    for (int i = 0; i < width(); ++i) a[i] += b[i];
     touch(slot);
   }
 
@@ -91,10 +59,9 @@ class CategoricalStatistics final : public Statistics {
   void log_predictive_front(int row, int k, double* out) override {
     if (gaps_ != f_.gaps()) {  // rows taken in since have gaps in columns that had none: more fields are needed
       gaps_ = f_.gaps();
-      for (int s = 0; s < slots_; ++s) touch(s);
+      touch_all();
     }
-    for (int s : stale_list_) refresh(s);
-    stale_list_.clear();
+    refresh_stale([this](int s) { refresh(s); });
     const std::int32_t* x = f_.row(row);
     int count = 0;
     listed_[count++] = cells_;
@@ -103,7 +70,7 @@ class CategoricalStatistics final : public Statistics {
       listed_[count] = x[j] == Categorical::kMissing ? reference : x[j];
       count += x[j] != reference;
     }
-    simd().field_sums(panel_.data(), padded(k) / kLanes, fields(), listed_.data(), count, out);
+    simd().field_sums(panel(), padded(k) / kLanes, cells_ + 1, listed_.data(), count, out);
   }
 
   void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
@@ -137,9 +104,6 @@ class CategoricalStatistics final : public Statistics {
   }
 
  private:
-  std::int32_t* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * width_; }
-  int fields() const { return cells_ + 1; }
-
   template <class Count>
   double marginal(const Count& count) const {
     double total = 0.0;
@@ -147,7 +111,7 @@ class CategoricalStatistics final : public Statistics {
     if (f_.gaps() == 0) {  // every column has as many entries as the first
       for (const auto& same : f_.alike()) total -= same.columns * f_.log_rising(same.cell, count(cells_));
     } else {
-      for (int t = cells_; t < width_; ++t) total -= f_.log_rising(t, count(t));
+      for (int t = cells_; t < width(); ++t) total -= f_.log_rising(t, count(t));
     }
     return total;
   }
@@ -186,16 +150,10 @@ class CategoricalStatistics final : public Statistics {
     return total;
   }
 
-  void touch(int slot) {
-    if (!clusters_ || stale_[slot]) return;
-    stale_[slot] = 1;
-    stale_list_.push_back(slot);
-  }
-
   // The last field is log p of the row that has the reference level everywhere. Field t is what level t adds to that, and the
   // field of a reference level what a missing entry adds. The total of the column cancels in all but the last two.
   void refresh(int slot) {
-    double* lane = panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * fields() + slot % kLanes;
+    double* fields = lane(slot);
     const std::int32_t* p = record(slot);
     double base = 0.0;
     for (int j = 0; j < d_; ++j) {
@@ -204,21 +162,15 @@ class CategoricalStatistics final : public Statistics {
       const double probability = usual - f_.log_step(cells_ + j, p[cells_ + j]);
       base += probability;
       for (int t = f_.first(j); t < f_.first(j + 1); ++t)
-        if (t != reference) lane[static_cast<std::size_t>(t) * kLanes] = f_.log_step(t, p[t]) - usual;
-      if (f_.gap(j)) lane[static_cast<std::size_t>(reference) * kLanes] = -probability;
+        if (t != reference) fields[static_cast<std::size_t>(t) * kLanes] = f_.log_step(t, p[t]) - usual;
+      if (f_.gap(j)) fields[static_cast<std::size_t>(reference) * kLanes] = -probability;
     }
-    lane[static_cast<std::size_t>(cells_) * kLanes] = base;
-    stale_[slot] = 0;
+    fields[static_cast<std::size_t>(cells_) * kLanes] = base;
   }
 
   const Categorical& f_;
-  int d_, cells_, width_;
-  bool clusters_;
-  int slots_ = 0, gaps_;
-  std::vector<std::int32_t> records_;
-  AlignedVector<double> panel_;
-  std::vector<unsigned char> stale_;
-  std::vector<int> stale_list_, listed_;
+  int d_, cells_, gaps_;
+  std::vector<int> listed_;
 };
 
 }  // namespace

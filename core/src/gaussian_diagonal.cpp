@@ -5,48 +5,22 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
+#include "recorded.hpp"
 #include "simd.hpp"
 
 namespace hedgerow {
 namespace {
 
-class GaussianDiagonalStatistics final : public Statistics {
+// A record has n, mean and S of every column.
+class GaussianDiagonalStatistics final : public Recorded<double> {
  public:
   GaussianDiagonalStatistics(const GaussianDiagonal& family, Layout layout)
-      : f_(family), d_(family.dimension()), clusters_(layout == Layout::clusters), even_(family.even()), observed_(d_) {}
-
-  int slots() const override { return slots_; }
-
-  void reserve(int slots) override {
-    if (slots <= slots_) return;
-    slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
-    records_.resize(static_cast<std::size_t>(slots) * 3 * d_, 0.0);
-    const int old = slots_;
-    slots_ = slots;
-    if (!clusters_) return;
-    panel_.resize(static_cast<std::size_t>(padded(slots)) * 4 * d_, 0.0);
-    stale_.resize(padded(slots), 0);
-    for (int s = old; s < slots; ++s) touch(s);
-  }
-
-  void clear(int slot) override {
-    std::memset(record(slot), 0, sizeof(double) * 3 * d_);
-    touch(slot);
-  }
-
-  void copy(int slot, int from) override {
-    std::memcpy(record(slot), record(from), sizeof(double) * 3 * d_);
-    touch(slot);
-  }
-
-  void load(int slot, Statistics& other, int from) override {
-    std::memcpy(record(slot), static_cast<GaussianDiagonalStatistics&>(other).record(from), sizeof(double) * 3 * d_);
-    touch(slot);
-  }
-
-  void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + 3 * d_); }
+      : Recorded(3 * family.dimension(), 4 * family.dimension(), layout),
+        f_(family),
+        d_(family.dimension()),
+        even_(family.even()),
+        observed_(d_) {}
 
   void unpack(int slot, std::span<const double> data) override {
     bool good = data.size() == static_cast<std::size_t>(3 * d_);
@@ -152,17 +126,16 @@ class GaussianDiagonalStatistics final : public Statistics {
   void log_predictive_front(int row, int k, double* out) override {
     if (even_ != f_.even()) {  // rows taken in since have gaps: the constants are no longer summed
       even_ = f_.even();
-      for (int s = 0; s < slots_; ++s) touch(s);
+      touch_all();
     }
-    for (int s : stale_list_) load(s);
-    stale_list_.clear();
+    refresh_stale([this](int s) { refresh(s); });
     const double* x = f_.row(row);
     const int blocks = padded(k) / kLanes;
-    if (f_.even()) return simd().gd_predictive_even(panel_.data(), blocks, d_, x, out);
+    if (f_.even()) return simd().gd_predictive_even(panel(), blocks, d_, x, out);
     int count = 0;
     for (int j = 0; j < d_; ++j)
       if (!std::isnan(x[j])) observed_[count++] = j;
-    simd().gd_predictive(panel_.data(), blocks, d_, x, observed_.data(), count, out);
+    simd().gd_predictive(panel(), blocks, d_, x, observed_.data(), count, out);
   }
 
   void log_marginal_merged(int slot, std::span<const int> others, double* out) override {
@@ -241,8 +214,6 @@ class GaussianDiagonalStatistics final : public Statistics {
     double mean, gain, exponent, constant;
   };
 
-  double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * 3 * d_; }
-
   void column(int j, double n, double mean, double scatter, double& total, Logs& logs) const {
     if (n == 0.0) return;
     const double r = f_.r(j), worth = f_.power() * n;
@@ -258,38 +229,27 @@ class GaussianDiagonalStatistics final : public Statistics {
     return {n / r * p[1], power * r / (2.0 * (r + power) * scale), f_.a(j) + 0.5 * (n + power), constant};
   }
 
-  void touch(int slot) {
-    if (!clusters_ || stale_[slot]) return;
-    stale_[slot] = 1;
-    stale_list_.push_back(slot);
-  }
-
-  void load(int slot) {
-    double* lane = panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * 4 * d_ + slot % kLanes;
+  void refresh(int slot) {
+    double* fields = lane(slot);
     const std::size_t stride = static_cast<std::size_t>(d_) * kLanes;
     const double* p = record(slot);
     double sum = 0.0;
     for (int j = 0; j < d_; ++j, p += 3) {
       const Predictive v = predictive(j, p);
-      double* cell = lane + static_cast<std::size_t>(j) * kLanes;
+      double* cell = fields + static_cast<std::size_t>(j) * kLanes;
       cell[0] = v.mean;
       cell[stride] = v.gain;
       cell[2 * stride] = v.exponent;
       cell[3 * stride] = v.constant;
       sum += v.constant;
     }
-    if (f_.even()) lane[3 * stride] = sum;
-    stale_[slot] = 0;
+    if (f_.even()) fields[3 * stride] = sum;
   }
 
   const GaussianDiagonal& f_;
   int d_;
-  bool clusters_, even_;
-  int slots_ = 0;
-  std::vector<double> records_;  // per slot and column: n, mean, S
-  AlignedVector<double> panel_;
-  std::vector<unsigned char> stale_;
-  std::vector<int> stale_list_, observed_;
+  bool even_;
+  std::vector<int> observed_;
 };
 
 }  // namespace

@@ -5,60 +5,28 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "hedgerow/aligned.hpp"
 #include "hedgerow/special.hpp"
+#include "recorded.hpp"
 #include "simd.hpp"
 
 namespace hedgerow {
 namespace {
 
-class PoissonStatistics final : public Statistics {
+class PoissonStatistics final : public Recorded<double> {
  public:
   PoissonStatistics(const Poisson& family, Layout layout)
-      : f_(family),
+      : Recorded(2 * family.columns() + 1, 3 * family.columns() + 1, layout, 1.0),
+        f_(family),
         d_(family.columns()),
-        width_(2 * d_ + 1),
-        clusters_(layout == Layout::clusters),
         fields_(d_ + 1),
         columns_(d_),
         counts_(d_) {}
 
-  int slots() const override { return slots_; }
-
-  void reserve(int slots) override {
-    if (slots <= slots_) return;
-    slots = std::max(slots, std::min(2 * slots_, slots_ + (1 << 20)));
-    records_.resize(static_cast<std::size_t>(slots) * width_, 0.0);
-    const int old = slots_;
-    slots_ = slots;
-    if (!clusters_) return;
-    panel_.resize(static_cast<std::size_t>(padded(slots)) * (3 * d_ + 1), 1.0);
-    stale_.resize(padded(slots), 0);
-    for (int s = old; s < slots; ++s) touch(s);
-  }
-
-  void clear(int slot) override {
-    std::fill_n(record(slot), width_, 0.0);
-    touch(slot);
-  }
-
-  void copy(int slot, int from) override {
-    std::copy_n(record(from), width_, record(slot));
-    touch(slot);
-  }
-
-  void load(int slot, Statistics& other, int from) override {
-    std::copy_n(static_cast<PoissonStatistics&>(other).record(from), width_, record(slot));
-    touch(slot);
-  }
-
-  void pack(int slot, std::vector<double>& out) override { out.insert(out.end(), record(slot), record(slot) + width_); }
-
   void unpack(int slot, std::span<const double> data) override {
-    bool good = data.size() == static_cast<std::size_t>(width_);
+    bool good = data.size() == static_cast<std::size_t>(width());
     for (std::size_t i = 0; good && i < data.size(); ++i) good = data[i] >= 0.0 && data[i] <= 9e15;
     if (!good) throw std::invalid_argument("packed statistics of another shape");
-    std::copy_n(data.data(), width_, record(slot));
+    std::copy_n(data.data(), width(), record(slot));
     touch(slot);
   }
 
@@ -74,7 +42,7 @@ class PoissonStatistics final : public Statistics {
   void merge(int slot, int other) override {
     double* a = record(slot);
     const double* b = record(other);
-    for (int i = 0; i < width_; ++i) a[i] += b[i];
+    for (int i = 0; i < width(); ++i) a[i] += b[i];
     touch(slot);
   }
 
@@ -89,8 +57,7 @@ class PoissonStatistics final : public Statistics {
   double log_predictive_without(int row, int slot) override { return log_predictive_of(row, slot, 1.0); }
 
   void log_predictive_front(int row, int k, double* out) override {
-    for (int s : stale_list_) refresh(s);
-    stale_list_.clear();
+    refresh_stale([this](int s) { refresh(s); });
     const double* x = f_.row(row);
     int fields = 0, columns = 0;
     fields_[fields++] = 3 * d_;
@@ -103,9 +70,9 @@ class PoissonStatistics final : public Statistics {
     }
     const double constant = -f_.power() * f_.log_factorials(row);
     if (f_.power() != 1.0)
-      return simd().poisson_predictive_power(panel_.data(), padded(k) / kLanes, d_, fields_.data(), fields, columns_.data(),
-                                             counts_.data(), columns, f_.power(), constant, out);
-    simd().poisson_predictive(panel_.data(), padded(k) / kLanes, d_, fields_.data(), fields, columns_.data(), counts_.data(), columns,
+      return simd().poisson_predictive_power(panel(), padded(k) / kLanes, d_, fields_.data(), fields, columns_.data(), counts_.data(),
+                                             columns, f_.power(), constant, out);
+    simd().poisson_predictive(panel(), padded(k) / kLanes, d_, fields_.data(), fields, columns_.data(), counts_.data(), columns,
                               f_.factor_bits(), constant, out);
   }
 
@@ -149,7 +116,6 @@ class PoissonStatistics final : public Statistics {
       if (!std::isnan(x[j])) total += step(j, p[2 * j] - gone, p[2 * j + 1] - gone * x[j], x[j]);
     return total;
   }
-  double* record(int slot) { return records_.data() + static_cast<std::size_t>(slot) * width_; }
 
   void change(int slot, int row, double sign) {
     double* p = record(slot);
@@ -169,39 +135,27 @@ class PoissonStatistics final : public Statistics {
     return f_.rise(shape, x) - f_.power() * x * f_.log_rate(j, n + 1.0) - shape * std::log1p(f_.power() / (f_.b(j) + f_.power() * n));
   }
 
-  void touch(int slot) {
-    if (!clusters_ || stale_[slot]) return;
-    stale_[slot] = 1;
-    stale_list_.push_back(slot);
-  }
-
   // Fields: a + S, log(b + n + 1) and what a missing entry adds, for every column; then log p of a row of zeros, of which a
   // missing entry takes its own share back.
   void refresh(int slot) {
-    double* lane = panel_.data() + static_cast<std::size_t>(slot / kLanes) * kLanes * (3 * d_ + 1) + slot % kLanes;
+    double* fields = lane(slot);
     const std::size_t stride = static_cast<std::size_t>(d_) * kLanes;
     const double* p = record(slot);
     double zeros = 0.0;
-    for (int j = 0; j < d_; ++j, p += 2, lane += kLanes) {
+    for (int j = 0; j < d_; ++j, p += 2, fields += kLanes) {
       const double shape = f_.a(j) + f_.power() * p[1];
       const double zero = shape * std::log1p(f_.power() / (f_.b(j) + f_.power() * p[0]));
-      lane[0] = shape;
-      lane[stride] = f_.log_rate(j, p[0] + 1.0);
-      lane[2 * stride] = zero;
+      fields[0] = shape;
+      fields[stride] = f_.log_rate(j, p[0] + 1.0);
+      fields[2 * stride] = zero;
       zeros -= zero;
     }
-    lane[2 * stride] = zeros;
-    stale_[slot] = 0;
+    fields[2 * stride] = zeros;
   }
 
   const Poisson& f_;
-  int d_, width_;
-  bool clusters_;
-  int slots_ = 0;
-  std::vector<double> records_;
-  AlignedVector<double> panel_;
-  std::vector<unsigned char> stale_;
-  std::vector<int> stale_list_, fields_, columns_;
+  int d_;
+  std::vector<int> fields_, columns_;
   std::vector<double> counts_;
 };
 
