@@ -1,12 +1,16 @@
-"""What several tests ask: a command run here, the same draws, a refusal in the house's form."""
+"""What several tests ask: a command run here, a stream fed, the same draws, moments, a refusal in the house's form."""
 
 from __future__ import annotations
 
+import io
+import json
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import hedgerow as hr
@@ -51,3 +55,25 @@ def refused(model: Likelihood, X: Any, words: str) -> None:
         with pytest.raises(ParameterError, match=words) as caught:
             door(X)
         assert HOUSE.match(str(caught.value)), str(caught.value)
+
+
+def near(draws: npt.ArrayLike, expected: npt.ArrayLike) -> None:
+    """The mean of the draws is within five standard errors, entry by entry."""
+    draws = np.asarray(draws)
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(draws.mean(axis=0) - expected) <= 5 * error + 1e-12).all()
+
+
+def feed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lines: Iterable[Any], *arguments: object
+) -> tuple[int, list[Any], str]:
+    """Exit code, answers and errors of `hedgerow stream` to these lines."""
+    raw = b"".join((line if isinstance(line, bytes) else str(line).encode()) + b"\n" for line in lines)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
+    code, out, errors = run(capsys, "stream", *arguments)
+    return code, [json.loads(line) for line in out.splitlines()], errors
+
+
+def answers(told: list[Any]) -> list[Any]:
+    """What was told but for states that were saved."""
+    return [line for line in told if "state" not in line]

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from typing import Any
 
 import numpy as np
 import pytest
-
-from hedgerow.cli import main
+from tests.checks import answers, feed
 
 RNG = np.random.default_rng(0)
 ROWS = [(i, float(x), float(y)) for i, (x, y) in enumerate(RNG.normal(0, 1, (240, 2)) + 6 * RNG.integers(0, 2, (240, 1)))]
 EXACT = ["--first", "30", "--batch", "10", "--whole-batches", "--save-every", "0", "--id", "n"]
 AS_JSON = [json.dumps({"n": n, "b": x, "a": y}) for n, x, y in ROWS]
 AS_CSV = ["n,b,a", *(f"{n},{x!r},{y!r}" for n, x, y in ROWS)]
-
-
-def feed(monkeypatch, capsys, lines: list[str], *arguments: object) -> tuple[int, list[Any], str]:
-    raw = "".join(f"{line}\n" for line in lines).encode()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
-    code = main(["stream", *map(str, arguments)])
-    seen = capsys.readouterr()
-    return code, [json.loads(line) for line in seen.out.splitlines()], seen.err
-
-
-def answers(told: list[Any]) -> list[Any]:
-    return [line for line in told if "state" not in line]
 
 
 def test_csv_is_answered_as_json_is(monkeypatch, capsys) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.checks import answers, feed
 
-from hedgerow.cli import main
 from hedgerow.cli import stream as module
 from hedgerow.sampling.lock import FolderLock
 from hedgerow.trees import TreeStream
@@ -20,18 +18,6 @@ from hedgerow.trees import TreeStream
 RNG = np.random.default_rng(0)
 ROWS = [json.dumps({"b": float(x), "a": float(y)}) for x, y in RNG.normal(0, 1, (120, 2)) + 6 * RNG.integers(0, 2, (120, 1))]
 EXACT = ["--first", "30", "--batch", "10", "--whole-batches", "--save-every", "0"]
-
-
-def feed(monkeypatch, capsys, lines: list[Any], *arguments: object) -> tuple[int, list[Any], str]:
-    raw = b"".join((line if isinstance(line, bytes) else str(line).encode()) + b"\n" for line in lines)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
-    code = main(["stream", *map(str, arguments)])
-    seen = capsys.readouterr()
-    return code, [json.loads(line) for line in seen.out.splitlines()], seen.err
-
-
-def answers(told: list[Any]) -> list[Any]:
-    return [line for line in told if "state" not in line]
 
 
 def states(told: list[Any]) -> list[tuple[int, int]]:

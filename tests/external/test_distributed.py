@@ -101,22 +101,22 @@ def test_the_same_when_the_past_is_forgotten(model, parts, here, monkeypatch) ->
     assert_same(here, sample(model, parts, **SETTINGS))
 
 
-def test_the_same_when_shards_are_lost_again_and_again(model, parts, here, monkeypatch) -> None:
-    monkeypatch.setattr(sampler, "_REMEMBERED", 20)
+def lose(update: Any) -> None:
+    """Another shard after every iteration."""
     from hedgerow.distributed import working_shard
 
-    def lose(update: Any) -> None:
-        for key in list(working_shard._shelf):
-            if key[1] == update.done % 5:
-                del working_shard._shelf[key]
+    for key in list(working_shard._shelf):
+        if key[1] == update.done % 5:
+            del working_shard._shelf[key]
 
+
+def test_the_same_when_shards_are_lost_again_and_again(model, parts, here, monkeypatch) -> None:
+    monkeypatch.setattr(sampler, "_REMEMBERED", 20)
     assert_same(here, sample(model, parts, **SETTINGS, callbacks=[lose]))
 
 
 def test_missing_entries_are_state(model, parts, monkeypatch) -> None:
     """Filled in the same when shards are lost, and when the past is forgotten; and a tenth of gaps changes little."""
-    from hedgerow.distributed import working_shard
-
     holes = [part.copy() for part in parts]
     for part in holes:
         part[::20, 0] = part[10::20, 1] = np.nan
@@ -124,11 +124,6 @@ def test_missing_entries_are_state(model, parts, monkeypatch) -> None:
     wanted = sample(model, holes, **settings)
     assert abs(wanted.n_clusters.mean() - 14) < 4
     monkeypatch.setattr(sampler, "_REMEMBERED", 20)
-
-    def lose(update: Any) -> None:
-        for key in list(working_shard._shelf):
-            if key[1] == update.done % 5:
-                del working_shard._shelf[key]
 
     assert_same(wanted, sample(model, holes, **settings, callbacks=[lose]))
     assert wanted.log_density(np.array([[0.1, np.nan], [np.nan, np.nan]]))[1] == pytest.approx(0.0, abs=1e-9)

@@ -5,7 +5,7 @@ The sweep and the two kinds of proposals also sit it apart, so that none can hid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -56,18 +56,8 @@ class Sharded:
     cuts: tuple[int, ...] = (2, 3)
     sweeps: bool = True
 
-    def run(
-        self,
-        model: Any,
-        X: Any,
-        labels: np.ndarray,
-        u: float,
-        iterations: int,
-        rng: np.random.Generator,
-        *,
-        values: Mapping[str, float],
-        update_u: bool,
-    ) -> KernelDraws:
+    def run(self, model: Any, X: Any, labels: Any, u: float, iterations: int, rng: np.random.Generator, **given: Any) -> KernelDraws:
+        values, update_u = given["values"], given["update_u"]
         seed = int(rng.integers(2**62))
         ends = (0, *self.cuts, X.shape[0])
         parts = [slice(a, b) for a, b in pairwise(ends)]

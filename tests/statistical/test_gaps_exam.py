@@ -5,7 +5,6 @@ The planted errors are those of a sampler that draws missing entries almost from
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -99,18 +98,8 @@ class FillsIn:
     def __init__(self, scale: float = 1.0, blind: bool = False) -> None:
         self.scale, self.blind = scale, blind
 
-    def run(
-        self,
-        model: Any,
-        X: Any,
-        labels: Any,
-        u: float,
-        iterations: int,
-        rng: Generator,
-        *,
-        values: Mapping[str, float],
-        update_u: bool,
-    ) -> KernelDraws:
+    def run(self, model: Any, X: Any, labels: Any, u: float, iterations: int, rng: Generator, **given: Any) -> KernelDraws:
+        values = given["values"]
         base, n = model.likelihood._values(), len(X)
         gaps = np.isnan(X)
         filled, labels = np.where(gaps, 0.0, X), np.array(labels)

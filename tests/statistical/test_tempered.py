@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,18 +23,8 @@ LOWER = 0.3
 class Twin:
     """Two rungs, moved by `Chain` and traded here; what a planted error replaces is `log_r`."""
 
-    def run(
-        self,
-        model: Any,
-        X: Any,
-        labels: Any,
-        u: float,
-        iterations: int,
-        rng: np.random.Generator,
-        *,
-        values: Mapping[str, float],
-        update_u: bool,
-    ) -> KernelDraws:
+    def run(self, model: Any, X: Any, labels: Any, u: float, iterations: int, rng: np.random.Generator, **given: Any) -> KernelDraws:
+        values, update_u = given["values"], given["update_u"]
         moving = (*model.prior.laws(), *model.prior.auxiliaries)
         start = {"u": u, **{name: values[name] for name in moving}}
         rungs = [replace(model, power=power) for power in (1.0, LOWER)]

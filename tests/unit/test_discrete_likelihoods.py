@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from tests.checks import near
 
 from hedgerow.data import as_labels
 from hedgerow.errors import ParameterError
@@ -128,13 +129,6 @@ def test_log_densities_against_scipy() -> None:
 
 
 # Draws
-
-
-def near(draws: npt.ArrayLike, expected: npt.ArrayLike) -> None:
-    """The mean of the draws is within five standard errors, entry by entry."""
-    draws = np.asarray(draws)
-    error = draws.std(axis=0) / np.sqrt(len(draws))
-    assert (np.abs(draws.mean(axis=0) - expected) <= 5 * error + 1e-12).all()
 
 
 def test_posterior_draws_have_the_right_moments() -> None:
