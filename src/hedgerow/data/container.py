@@ -2,7 +2,7 @@
 
 A file is an uncompressed zip (NumPy opens it as an npz) with `header.json` and one `.npy` member an array:
 
-    {"format": "hedgerow", "container": 1, "kind": "posterior", "version": 1, "written_by": "0.1.0",
+    {"format": "hedgerow", "container": 1, "kind": "posterior", "version": 1, "written_by": "0.2.0",
      "arrays": {"labels": ["|u1", [4, 1000, 1300]], ...}, "content": {...}}
 
 `kind` and `version` belong to the object that is stored; `content` is its own JSON. Nothing is ever unpickled. Every size
