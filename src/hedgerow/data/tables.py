@@ -130,7 +130,7 @@ def as_frame(X: Any, owner: str) -> Any:
     """
     if isinstance(X, str | bytes | os.PathLike):
         require(False, owner, "X", X, "be a table, not text: hedgerow.data.read(path) reads one from a file")
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # one of SciPy's sparse formats is a dictionary
         names, columns = list(X), [any_array(column, owner, "be columns of entries") for column in X.values()]
     elif isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         names, columns = list(X.dtype.names), [X[name] for name in X.dtype.names]
