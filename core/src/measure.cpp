@@ -301,15 +301,19 @@ double Measure::log_partition(const std::vector<int>& sizes, const std::vector<d
 // E[τ/(u+τ) | Π]. With l = log(1 + u/τ) the density of l is (1−e^(−l))^(n−1) e^(σKl − ατ^σ (e^(σl)−1)/σ), log-concave and with
 // nothing that cancels; in y = log l it falls off exponentially on both sides, and the trapezoid rule converges geometrically.
 double Measure::mean_rest(double n, double K) const {
+  constexpr double kLeast = 1e-290;  // a β below this is lost in rounding; its product with what grows without end is not
   const double beta = now_.alpha[0] * std::pow(now_.tau, now_.sigma) / now_.sigma;
+  const double log_beta = std::log(now_.alpha[0]) + now_.sigma * std::log(now_.tau) - std::log(now_.sigma);
   auto log_density = [&](double y) {
-    const double l = std::exp(y);
-    return (n - 1.0) * std::log(-std::expm1(-l)) + now_.sigma * K * l - beta * std::expm1(now_.sigma * l) + y;
+    const double l = std::exp(y), grown = now_.sigma * l;
+    const double fall = beta > kLeast ? beta * std::expm1(grown) : std::exp(log_beta + grown);
+    return (n - 1.0) * std::log(-std::expm1(-l)) + now_.sigma * K * l - fall + y;
   };
   double low = -700.0, high = 700.0;  // of log l: no float has its mode outside
   auto slope = [&](double y) {
-    const double l = std::exp(y), e = std::exp(now_.sigma * l);
-    return (n - 1.0) * (l < 1e-8 ? 1.0 : l / std::expm1(l)) + now_.sigma * l * (K - beta * e) + 1.0;
+    const double l = std::exp(y), grown = now_.sigma * l;
+    const double fall = beta > kLeast ? beta * std::exp(grown) : std::exp(log_beta + grown);
+    return (n - 1.0) * (l < 1e-8 ? 1.0 : l / std::expm1(l)) + now_.sigma * l * (K - fall) + 1.0;
   };
   for (int i = 0; i < 80; ++i) (slope(0.5 * (low + high)) > 0.0 ? low : high) = 0.5 * (low + high);
   const double mode = 0.5 * (low + high), top = log_density(mode);

@@ -20,7 +20,6 @@ from hedgerow import data
 from hedgerow.cli import main
 from hedgerow.cli.run_folder import RunFolder
 from hedgerow.data.container import write_container
-from hedgerow.sampling.lock import FolderLock
 from hedgerow.sampling.manifest import newest_manifest, write_manifest
 from hedgerow.writing import whole_file, whole_path, write_text
 
@@ -165,6 +164,19 @@ def test_formulas_stay_unless_safe_csv_is_asked_for(place, tmp_path, capsys):
     predict = ["predict", place / "run", place / "flowers.csv", "--id", "plant", "--safe-csv", "--out", tmp_path / "p.csv"]
     assert run(capsys, *predict)[0] == 0
     assert names(tmp_path / "p.csv") == safe
+
+
+def test_safe_csv_minds_profiles_too(tmp_path, capsys):
+    rows = [f"={i},{x:.4f},{y:.4f}" for i, (x, y) in enumerate(data.ring13(seed=0, n=65)[0])]
+    (tmp_path / "t.csv").write_text("\n".join(["id,=east,north", *rows]))
+    fit = ["fit", tmp_path / "t.csv", "--id", "id", "--out", tmp_path / "run", *SHORT, "--seed", "3", "--force"]
+    cells = {}
+    for safe in (False, True):
+        assert run(capsys, *fit, *(["--safe-csv"] if safe else []))[0] == 0
+        with open(tmp_path / "run" / "profiles.csv", newline="") as file:
+            cells[safe] = [cell for line in csv.reader(file) for cell in line]
+    assert any(cell.startswith("=") for cell in cells[False])
+    assert cells[True] == [f"'{cell}" if cell.startswith("=") else cell for cell in cells[False]]
 
 
 # labels with more beside them
@@ -376,33 +388,3 @@ def test_what_is_set_aside_by_a_stranger_moves_nothing(place, tmp_path, capsys):
     code, _, err = run(capsys, "resume", target)
     assert (code, "holds the run that version 0.1 was about to replace" in err) == (2, True)
     assert [path.name for path in home.iterdir()] == ["thesis.txt"]
-
-
-def test_a_lock_with_anything_in_it_is_nobodys(tmp_path):
-    (tmp_path / "lock").write_text("my diary")
-    with pytest.raises(hr.ParameterError, match="lock is no lock"):
-        FolderLock(tmp_path, "sample")
-    assert (tmp_path / "lock").read_text() == "my diary"
-    (tmp_path / "lock").write_text("process 12")  # cut short by a full disk
-    with FolderLock(tmp_path, "sample"):
-        pass
-    assert (tmp_path / "lock").read_text() == ""
-    (tmp_path / "lock").unlink()
-    os.mkfifo(tmp_path / "lock")
-    with pytest.raises(hr.ParameterError, match="lock is one"):
-        FolderLock(tmp_path, "sample")
-
-
-def test_a_lock_ends_with_its_process(tmp_path):
-    script = (
-        "import os, sys; from pathlib import Path; from hedgerow.sampling.lock import FolderLock\n"
-        "lock = FolderLock(Path(sys.argv[1]), 'x'); print('held', flush=True); sys.stdin.read()"
-    )
-    holder = subprocess.Popen([sys.executable, "-c", script, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert holder.stdout.readline() == b"held\n"
-    with pytest.raises(hr.ParameterError, match=f"process {holder.pid} on .* is"):
-        FolderLock(tmp_path, "sample")
-    holder.kill()
-    holder.communicate()
-    with FolderLock(tmp_path, "sample"):
-        pass

@@ -144,3 +144,42 @@ def test_outputs_of_the_run_before_go_when_the_new_one_begins(table, capsys, tmp
     assert {path.name for path in tmp_path.iterdir()} == {"checkpoint", ".lock"}
     assert run(capsys, "resume", tmp_path, "--quiet")[0] == 0
     assert {"run.hedge", "labels.csv", "report.html"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_what_is_no_file_is_refused_before_a_run_is_replaced(table, capsys, tmp_path):
+    """A pipe would wait for ever, and a folder in the place of a file be found after the old run has gone."""
+    target = tmp_path / "run"
+    fit = ["fit", table, "--out", target, "--force", *SHORT]
+    assert run(capsys, *fit)[0] == 0
+    (target / "labels.csv").unlink()
+    os.mkfifo(target / "labels.csv")
+    before = {path: path.read_bytes() for path in target.rglob("*") if path.is_file() and "lock" not in path.name}
+    for command in (fit, ["report", target], ["resume", target, "--quiet"]):
+        code, _, err = run(capsys, *command)
+        assert (code, "labels.csv is a pipe or a device" in err) == (2, True), err
+    (target / "labels.csv").unlink()
+    (target / "labels.csv").mkdir()
+    code, _, err = run(capsys, *fit)
+    assert (code, "labels.csv is a folder" in err) == (2, True), err
+    assert contents(target) == {str(path): content for path, content in before.items()}
+
+
+def test_runs_of_the_two_kinds_leave_each_other_alone(table, capsys, tmp_path):
+    np.save(tmp_path / "part-0.npy", np.load(table)[:60])
+    np.save(tmp_path / "part-1.npy", np.load(table)[60:])
+    shards = ["fit", "--shards", tmp_path / "part-*.npy", "--draws", "2", "--warmup", "1", "--chains", "1", "--seed", "0", "--quiet"]
+    one, many = tmp_path / "one", tmp_path / "many"
+    assert run(capsys, "fit", table, "--out", one, *SHORT)[0] == run(capsys, *shards, "--out", many)[0] == 0
+    (tmp_path / "begun").mkdir()
+    (one / "checkpoint").rename(tmp_path / "begun" / "checkpoint")
+    (tmp_path / "left").mkdir()
+    for target in (one, tmp_path / "begun", many, tmp_path / "left"):
+        if target.name == "left":
+            (many / "checkpoint").rename(target / "checkpoint")
+        before = contents(target)
+        ours = target in (one, tmp_path / "begun")
+        for more in (shards,) if ours else (["fit", table, *SHORT], ["fit", table, *SHORT, "--force"]):
+            code, _, err = run(capsys, *more, "--out", target)
+            words = "must not hold another run already" if ours else "holds a run over shards, which --force does not replace"
+            assert (code, words in err) == (2, True), err
+            assert contents(target) == before

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import hedgerow as hr
 from hedgerow.data.container import FormatError, read_container, write_container
 from hedgerow.sampling import Checkpoint, resume, sample
 from hedgerow.sampling import checkpoint as checkpoint_module
+from hedgerow.sampling.lock import FolderLock
 from hedgerow.sampling.manifest import newest_manifest, sha256_of, write_manifest
 
 SETTINGS: dict[str, Any] = {"kernel": hr.Gibbs(), "draws": 50, "warmup": 12, "chains": 2, "seed": 5, "thin": 2}
@@ -188,3 +191,33 @@ def test_a_second_writer_is_refused(model, X, tmp_path) -> None:
     sample(model, X, **SETTINGS, checkpoint=tmp_path / "run", callbacks=[try_too])
     assert refused
     assert not resume(tmp_path / "run").run["interrupted"]  # the lock is gone with the run
+
+
+def test_a_lock_with_anything_in_it_is_nobodys(tmp_path):
+    (tmp_path / "lock").write_text("my diary")
+    with pytest.raises(hr.ParameterError, match="lock is no lock"):
+        FolderLock(tmp_path, "sample")
+    assert (tmp_path / "lock").read_text() == "my diary"
+    (tmp_path / "lock").write_text("process 12")  # cut short by a full disk
+    with FolderLock(tmp_path, "sample"):
+        pass
+    assert (tmp_path / "lock").read_text() == ""
+    (tmp_path / "lock").unlink()
+    os.mkfifo(tmp_path / "lock")
+    with pytest.raises(hr.ParameterError, match="lock is one"):
+        FolderLock(tmp_path, "sample")
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    script = (
+        "import os, sys; from pathlib import Path; from hedgerow.sampling.lock import FolderLock\n"
+        "lock = FolderLock(Path(sys.argv[1]), 'x'); print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", script, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(hr.ParameterError, match=f"process {holder.pid} on .* is"):
+        FolderLock(tmp_path, "sample")
+    holder.kill()
+    holder.communicate()
+    with FolderLock(tmp_path, "sample"):
+        pass

@@ -79,7 +79,7 @@ def reference(references: dict[str, hr.Posterior], kernel: str, place: Path) -> 
 
 def recorded(folder: Path, whole: hr.Posterior) -> list[int]:
     """Draws of each chain that the folder speaks of, each found to be the uninterrupted run's."""
-    manifest = newest_manifest(folder)
+    manifest = newest_manifest(folder) if folder.is_dir() else None  # killed before it was made
     if manifest is None:
         return [0] * CHAINS
     for index, chain in enumerate(manifest.chains):

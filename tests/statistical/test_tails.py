@@ -143,6 +143,16 @@ def test_the_weight_of_a_new_cluster(alpha: float, sigma: float) -> None:
     assert found == pytest.approx(log_prior_by_hand([4, 1], alpha, sigma) - log_prior_by_hand([4], alpha, sigma), abs=1e-6)
 
 
+@pytest.mark.parametrize(("alpha", "tau"), [(1e-150, 1e-280), (1e-280, 1e-40), (1e-300, 1e-300)])
+def test_the_weight_of_a_new_cluster_where_the_mass_is_lost_in_rounding(alpha: float, tau: float) -> None:
+    """Laws reach so far: α τ^σ underflows, and only σ K / n is left of the weight."""
+    rows = np.vstack([FOUR, [0, 0]])
+    bound = FAMILY.resolve(rows).bind(rows)
+    values = {"log_u": 0.0, "alpha": alpha, "sigma": 0.5, "tau": tau}
+    weights = _core.Foresight(bound, 4, np.zeros(4, np.int32), hr.NIG(VAGUE, VAGUE).to_core(), packed(values)).weights()[0]
+    assert weights[1] - bound.log_marginals(np.array([0, 0, 0, 0, 1], np.int32))[1] == pytest.approx(np.log(0.5 / 4), abs=1e-6)
+
+
 # ---- the ground it stands on
 
 

@@ -141,3 +141,21 @@ def test_the_old_name_of_a_sequence_is_taken_with_a_warning() -> None:
     with pytest.warns(FutureWarning, match="sequence"):
         old = Chain(model, X, hr.Gibbs(), seed=0, stream=3)
     np.testing.assert_array_equal(new.run(5).labels, old.run(5).labels)
+
+
+@pytest.mark.parametrize("base", [hr.NGG(hr.Gamma(0.019, 1), 0.3), hr.NIG(hr.Gamma(0.001, 0.001)), hr.Stable(hr.Gamma(0.001, 1), 0.5)])
+def test_a_law_that_several_masses_cannot_follow_is_refused(base: hr.NGG) -> None:
+    """Of three masses of which some are below 1e-300 the log joint was no number, nor was the evidence."""
+    with pytest.raises(hr.ParameterError, match=r"law of alpha with a shape of 0\.02 or more"):
+        hr.MixedNRM(base, decay=1.0)
+
+
+@pytest.mark.parametrize("base", [hr.NGG(hr.Gamma(0.02, 0.02), 0.3), hr.DP(hr.Gamma(0.001, 0.001))])
+def test_laws_that_are_not_refused_give_numbers(base: hr.Prior) -> None:
+    times, X = np.arange(12) % 3, np.arange(24).reshape(12, 2) % 2
+    model = hr.Mixture(hr.MixedNRM(base, decay=1.0), hr.Bernoulli(0.5, 0.5))
+    post = hr.sample(model, X, times=times, kernel=hr.Gibbs(), draws=1500, warmup=100, chains=2, seed=3, progress=False)
+    assert np.isfinite(post.log_joint).all()
+    assert np.isfinite(post.log_u).all()
+    assert not set(str(post.summary()).lower().split()) & {"inf", "-inf", "nan"}
+    assert np.isfinite(hr.smc(model, X, times=times, particles=40, seed=0).log_evidence)

@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.cli.model import read_likelihood, read_prior, tell_proposal
 from hedgerow.cli.output import say
 from hedgerow.cli.reading import read_kinds
-from hedgerow.cli.run_folder import make_folder, read_every, refuse_links
+from hedgerow.cli.run_folder import RunFolder, make_folder, read_every, refuse_links
 from hedgerow.distributed import DistributedPosterior, propose, resume, sample
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.mixture import Mixture
@@ -51,7 +51,9 @@ def fit_shards(options: argparse.Namespace, defaults: argparse.Namespace) -> Non
     stem = Path(options.shards).name.partition("*")[0].strip("-_. ") or "shards"
     folder = make_folder(options.out or f"{stem}-run")
     refuse_links(folder, (RUN, REPORT, PROFILES, LABELS, CHECKPOINT))
-    begun = (folder / CHECKPOINT / "run.hedge").exists()
+    begun = RunFolder(folder).over_shards()
+    if not begun and ((folder / RUN).exists() or RunFolder(folder).status() is not None):
+        raise ParameterError(f"--out {folder}: must not hold another run already. Name another folder.")
     if begun and not options.go_on:
         raise ParameterError(f"{folder}: holds a run over shards already. --go-on goes on with it; --out names another folder.")
     if options.go_on and not begun:

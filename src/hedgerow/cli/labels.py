@@ -1,4 +1,4 @@
-"""Tables that the command line writes: labels and predictions, as CSV in UTF-8 or as Parquet.
+"""Tables that the command line writes: labels, profiles and predictions, as CSV in UTF-8 or as Parquet.
 
 Names stand in them as they stand in the data. A spreadsheet takes a cell that begins with =, +, -, @, a tab or a line's end
 for a formula and may run it; with `safe` such a text, unless it is a number, gets an apostrophe in front.
@@ -20,9 +20,10 @@ from hedgerow.data.files import Dataset
 from hedgerow.data.kinds.words import is_gap
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.posterior import Posterior
+from hedgerow.summaries.profiles import Profiles
 from hedgerow.writing import whole_file, whole_path
 
-__all__ = ["SAFE_HELP", "columns_of", "label_columns", "write_labels", "write_parquet", "write_table"]
+__all__ = ["SAFE_HELP", "columns_of", "label_columns", "write_labels", "write_parquet", "write_profiles", "write_table"]
 
 SAFE_HELP = "put an apostrophe before texts that a spreadsheet would run as a formula (=, +, -, @ in front)"
 OWN = ("row", "cluster", "probability", "outlier")
@@ -68,6 +69,13 @@ def write_labels(path: Path, columns: Mapping[str, Any], *, safe: bool = False) 
     cells = [[f"{p:.4f}" for p in column] if name in OWN[2:] else column for name, column in columns.items()]
     with whole_file(path) as file:
         write_table(file, list(columns), zip(*cells, strict=True), safe=safe, end="\r\n")
+
+
+def write_profiles(path: Path, found: Profiles, *, safe: bool = False) -> None:
+    """Profiles as CSV; the names of rows and columns in them are texts of the data too."""
+    columns = found.clusters.flat()
+    with whole_file(path) as file:
+        write_table(file, list(columns), zip(*(column.tolist() for column in columns.values()), strict=True), safe=safe)
 
 
 def write_parquet(path: Path, columns: Mapping[str, Any]) -> None:

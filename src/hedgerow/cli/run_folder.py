@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.cli.labels import label_columns, write_labels, write_parquet
+from hedgerow.cli.labels import label_columns, write_labels, write_parquet, write_profiles
 from hedgerow.cli.levels import write_page
 from hedgerow.cli.model import read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_findings, text_of
@@ -128,6 +128,10 @@ class RunFolder:
         """Draws that are there and draws asked for; None where no run has begun."""
         return run_status(self.checkpoint)
 
+    def over_shards(self) -> bool:
+        """Whether a run over many files has begun here, as `hedgerow fit --shards` makes."""
+        return (self.path / CHECKPOINT / RUN).exists()
+
     def unfinished(self) -> str | None:
         """In words, how far the run has come, if it has begun and is not done."""
         status = self.status()
@@ -137,6 +141,8 @@ class RunFolder:
 
     def check_free(self, *, force: bool) -> None:
         """Refuse a folder with a run in it, saying what can be done instead."""
+        if self.over_shards():
+            raise ParameterError(f"--out {self.path}: holds a run over shards, which --force does not replace. Name another folder.")
         if force:
             return
         begun = self.unfinished()
@@ -157,8 +163,11 @@ class RunFolder:
         return status
 
     def check_links(self) -> None:
-        """Refuse links in the place of files that are written, before anything is touched."""
+        """Refuse links and folders in the place of files that are written, before anything is touched."""
         refuse_links(self.path, (LOCK, *WRITTEN))
+        for name in WRITTEN:
+            if (self.path / name).is_dir():
+                raise ParameterError(f"{self.path}: must have files in the place of files. {name} is a folder.")
         checkpoint = self.path / CHECKPOINT
         if checkpoint.is_symlink() and not checkpoint.is_dir():
             raise ParameterError(f"{self.path}: {CHECKPOINT} is a link and must lead to a folder. Got {os.readlink(checkpoint)}.")
@@ -252,6 +261,8 @@ class RunFolder:
         """Names of the n rows: those noted, or those in the labels, if they are names and not just numbers."""
         if self.status() is not None and (noted := self.notes().rows) is not None:
             return noted if len(noted) == n else None
+        if not (self.path / LABELS).is_file():
+            return None
         try:
             with open(self.path / LABELS, newline="", encoding="utf-8") as file:
                 names = [line["row"] for line in csv.DictReader(file)]
@@ -285,7 +296,7 @@ class RunFolder:
             if notes.parquet:
                 write_parquet(self.path / PARQUET, columns)
             stage(STAGES[2])
-            post.profiles(found.labels, rows=notes.rows).to_csv(self.path / PROFILES)
+            write_profiles(self.path / PROFILES, post.profiles(found.labels, rows=notes.rows), safe=notes.safe_csv)
             stage(STAGES[3])
             post.report(self.path / REPORT, title=notes.title, loss=loss, rows=notes.rows)
             stage("")
@@ -342,10 +353,13 @@ class RunFolder:
 
 
 def refuse_links(folder: Path, names: Iterable[str]) -> None:
-    """Refuse links in the place of files that are about to be written: a folder may come from a stranger."""
+    """Refuse links, and pipes that wait for ever, in the place of what is about to be written: a folder may come from a stranger."""
     for name in names:
-        if (folder / name).is_symlink():
+        place = folder / name
+        if place.is_symlink():
             raise ParameterError(f"{folder}: must have files of its own, not links to others. {name} is a link.")
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise ParameterError(f"{folder}: must have plain files. {name} is a pipe or a device.")
 
 
 def read_every(seconds: float | None) -> float | None:

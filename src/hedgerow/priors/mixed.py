@@ -31,6 +31,9 @@ __all__ = ["MixedNRM"]
 
 FloatArray = npt.NDArray[np.float64]
 
+LEAST_SHAPE = 0.02
+"""Of Gamma(a, b) about 1e-300^a lies below 1e-300: a millionth here. Several alphas cannot be held there as one can."""
+
 
 @dataclass(frozen=True, eq=False)
 class MixedNRM(Prior):
@@ -39,7 +42,8 @@ class MixedNRM(Prior):
     Parameters
     ----------
     base : DP, NGG, NIG or Stable
-        The measure every basis measure follows, each with its own alpha when that has a law.
+        The measure every basis measure follows, each with its own alpha when that has a law, which must then, but for DP, have a
+        shape of 0.02 or more.
     basis : iterable, optional
         Where the basis measures stand: numbers on the scale of the times, labels among them, or coordinates. By default one at
         every group.
@@ -78,6 +82,10 @@ class MixedNRM(Prior):
         """Check the base and that one way to q is given."""
         good = isinstance(self.base, (NormalizedMeasure, DP))
         require(good, "MixedNRM", "base", self.base, "be a DP, NGG, NIG or Stable prior")
+        alpha = self.base.laws().get("alpha")
+        good = isinstance(self.base, DP) or not isinstance(alpha, Gamma) or alpha.a >= LEAST_SHAPE
+        words = f"have a law of alpha with a shape of {LEAST_SHAPE} or more; with less, too much of it lies below every float"
+        require(good, "MixedNRM", "base", self.base, words)
         ways = [name for name in ("decay", "kernel", "q") if getattr(self, name) is not None]
         if len(ways) != 1:
             raise ParameterError(
