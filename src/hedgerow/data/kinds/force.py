@@ -6,10 +6,11 @@ import re
 
 import numpy as np
 
-from hedgerow.data.kinds.dates import DAY, epoch_unit, find_order
-from hedgerow.data.kinds.guess import AS_IS, CYCLES, TURNS, Guess, floats, levels_of
+from hedgerow.data.kinds.dates import DAY, YEAR, Order, epoch_unit, find_order, plain_letters, read_span
+from hedgerow.data.kinds.guess import AS_IS, floats, levels_of
+from hedgerow.data.kinds.moments import CYCLES, NAMED, TURNS
 from hedgerow.data.kinds.numbers import Manner, find_manner
-from hedgerow.data.kinds.raw import Raw
+from hedgerow.data.kinds.raw import Guess, Raw
 from hedgerow.data.kinds.words import FALSE, TRUE, hints
 from hedgerow.errors import ParameterError, require
 
@@ -76,13 +77,15 @@ def _time(raw: Raw, name: str | int) -> Guess:
     if raw.form == "texts":
         texts, counts = levels_of(raw)
         found = find_order(texts, counts.tolist())
-        if found is not None and found[0] == "clock":
-            return "cycle", f"{GIVEN}: times of day, points on a circle", {"read": "clock", "period": float(DAY)}
-        how["day first"] = bool(found and found[1])
+        circle = _circle_of(found, texts)
+        if circle is not None:
+            return circle
+        how["day first"] = found[1] if found is not None else False
         if found is None and find_manner(texts, counts.tolist()) is not None:
             how = {"read": "moments", "unit": 1.0}
             seen = floats(raw, how) / 1e6
-            how["unit"] = epoch_unit(seen[~np.isnan(seen)], named=True) or 1.0
+            seen = seen[~np.isnan(seen)]
+            how["unit"] = (epoch_unit(seen, named=True) if len(seen) else None) or 1.0
     elif raw.form == "numbers":
         seen = raw.values[~np.isnan(raw.values)]
         how["unit"] = (epoch_unit(seen, named=True) if len(seen) else None) or 1.0
@@ -99,14 +102,32 @@ def _time(raw: Raw, name: str | int) -> Guess:
     )
 
 
+def _circle_of(order: tuple[str, Order] | None, texts: list[str]) -> Guess | None:
+    """Times of day, days without a year and names of months and weekdays as points on a circle; None for other texts."""
+    if order is not None and order[0] == "clock":
+        return "cycle", f"{GIVEN}: times of day, points on a circle", {"read": "clock", "period": float(DAY)}
+    if order is not None and order[0] == "yearless":
+        return "cycle", f"{GIVEN}: days without a year, points on a circle", {"read": "yearless", "period": YEAR}
+    named = next((what for what, names in NAMED.items() if {plain_letters(text) for text in texts} <= set(names)), None)
+    if named is None:
+        return None
+    how = {"read": "named", "names": named, "period": float(max(NAMED[named].values()))}
+    return "cycle", f"{GIVEN}: names of {named}s, points on a circle", how
+
+
 def _number(raw: Raw, name: str | int, word: str, length: str) -> Guess:
     how: dict[str, object] = dict(AS_IS)
     if raw.form == "texts":
         texts, counts = levels_of(raw)
         found = find_manner(texts, counts.tolist())
         manner = found[0] if found is not None else Manner()
-        if word == "cycle" and found is None and (find_order(texts, counts.tolist()) or ("",))[0] == "clock":
-            return "cycle", f"{GIVEN}: times of day", {"read": "clock", "period": float(DAY)}
+        order = find_order(texts, counts.tolist()) if found is None else None
+        circle = _circle_of(order, texts) if word == "cycle" else None
+        if circle is not None:
+            return circle
+        if word == "number" and order is not None and order[0] in ("clock", "spans"):
+            read = "spans" if all(read_span(text) is not None for text in texts) else order[0]
+            return "number", f"{GIVEN}: seconds", {"read": read, "scale": 1e-6}
         how = {
             "read": "numbers",
             "decimal": manner.decimal,

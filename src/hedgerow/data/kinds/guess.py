@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import pdtrc
 
-from hedgerow.data.kinds.dates import DAY, epoch_unit, find_order, read_clock, read_moment
-from hedgerow.data.kinds.numbers import Manner, find_manner
-from hedgerow.data.kinds.raw import Raw
+from hedgerow.data.kinds.dates import DAY, YEAR, Order, find_order, plain_letters, read_clock, read_moment, read_span, read_yearless
+from hedgerow.data.kinds.moments import CLOCK_NUMBERS, NAMED, from_digits, like_clocks, moments, when_numbers
+from hedgerow.data.kinds.numbers import Manner, find_manner, limits, why_no_number
+from hedgerow.data.kinds.raw import Guess, Raw
 from hedgerow.data.kinds.words import FALSE, TRUE, hints, is_gap
 from hedgerow.data.tables import FloatArray
 from hedgerow.errors import require
 
 __all__ = ["Guess", "floats", "guess", "levels_of"]
-
-Guess = tuple[str, str, Mapping[str, Any]]
-"""Kind, reason, and the plain data by which new rows are read."""
 
 AS_IS: Mapping[str, Any] = {"read": "as is"}
 #: Whole numbers are taken for counts up to this mean, if they reach down to 1 or 0: beyond it a Gaussian does as well.
@@ -44,14 +43,9 @@ WORDS_OF_A_SENTENCE = 4
 LARGEST, SMALLEST = 1e100, 1e-100  # squares of these are still numbers
 EXACT = 2.0**53
 MOST_BEYOND = 5.0  # rows that a law of counts may promise beyond the largest
-CYCLES = {
-    "hour": (24.0, 0, 24),
-    "month": (12.0, 1, 12),
-    "weekday": (7.0, 0, 7),
-    "day of year": (365.2425, 1, 366),
-    "degrees": (360.0, 0, 360),
-}
-TURNS = {"hour": DAY, "weekday": 7 * DAY, "month": 365.2425 * DAY}
+#: Nines stand for a gap where they lie further off than all other numbers are apart, and more than one row has them.
+LEAST_DIFFERENT, LEAST_NINES = 10, 2
+READERS: Mapping[str, Any] = {"clock": read_clock, "spans": read_span, "yearless": read_yearless}
 
 
 def guess(raw: Raw, name: str | int, owner: str) -> Guess:
@@ -71,7 +65,7 @@ def guess(raw: Raw, name: str | int, owner: str) -> Guess:
     if raw.form == "truths":
         return "boolean", "yes or no", AS_IS
     if raw.form == "moments":
-        return _moments(raw.values, {"read": "moments"}, "dates")
+        return moments(raw.values, {"read": "moments"}, "dates")
     if raw.form == "spans":
         return _numbers(raw.values, set(), AS_IS, f"X[{name!r}]", owner, "spans of time, in days")
     place = f"X[:, {name}]" if isinstance(name, int) else f"X[{name!r}]"
@@ -80,17 +74,30 @@ def guess(raw: Raw, name: str | int, owner: str) -> Guess:
 
 def floats(raw: Raw, how: Mapping[str, Any]) -> FloatArray:
     """The entries of a column as numbers, NaN where one is missing or cannot be read so."""
+    if how.get("gaps") and raw.form == "numbers":
+        raw = replace(raw, values=np.where(np.isin(raw.values, how["gaps"]), np.nan, raw.values))
+    values = _read(raw, how)
+    if how.get("gaps") and how["read"] == "numbers":
+        values = np.where(np.isin(values, how["gaps"]), np.nan, values)
+    return np.asarray(60 * (values // 100) + values % 100) if how.get("hours and minutes") else values
+
+
+def _read(raw: Raw, how: Mapping[str, Any]) -> FloatArray:
     if raw.form != "texts":
         values: FloatArray = raw.values if raw.form != "unreadable" else np.full(len(raw.values), np.nan)
         if how["read"] != "moments" or raw.form == "moments":
             return values
-        return _from_digits(values) if how.get("digits") else values * (1e6 * how.get("unit", 1.0))
+        return from_digits(values) if how.get("digits") else values * (1e6 * how.get("unit", 1.0)) + how.get("origin", 0.0)
     read: Any
     if how["read"] == "moments":
         unit = how.get("unit")
-        read = (lambda text: _scaled(text, 1e6 * unit)) if unit else (lambda text: read_moment(text, how.get("day first", False)))
-    elif how["read"] == "clock":
-        read = read_clock
+        origin, order, gaps = how.get("origin", 0.0), how.get("day first", False), how.get("gaps", ())
+        read = (lambda text: _scaled(text, 1e6 * unit, origin, gaps)) if unit else (lambda text: read_moment(text, order))
+    elif how["read"] in READERS:
+        read = READERS[how["read"]]
+    elif how["read"] == "named":
+        names = NAMED[how["names"]]
+        read = lambda text: names.get(plain_letters(text))  # noqa: E731
     elif how["read"] == "truths":
         yes, no = set(how["true"]), set(how["false"])
         rest = 0.0 if how.get("rest") else None
@@ -103,17 +110,9 @@ def floats(raw: Raw, how: Mapping[str, Any]) -> FloatArray:
     return np.asarray(table[raw.values] * float(how.get("scale", 1.0)))
 
 
-def _from_digits(values: FloatArray) -> FloatArray:
-    """Moments of numbers such as 20240131."""
-    different, places = np.unique(values, return_inverse=True)
-    read = [None if number != number else read_moment(f"{number:.0f}") for number in different]
-    table: FloatArray = np.array([np.nan if moment is None else moment for moment in read])
-    return table[places]
-
-
-def _scaled(text: str, unit: float) -> float | None:
+def _scaled(text: str, unit: float, origin: float, gaps: Sequence[float]) -> float | None:
     number = Manner().read(text)
-    return None if number is None else number * unit
+    return None if number is None or number in gaps else number * unit + origin
 
 
 def levels_of(raw: Raw) -> tuple[list[str], npt.NDArray[np.int64]]:
@@ -144,28 +143,44 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
         )
     said = hints(name)
     digits = [text for text in told if re.fullmatch("[0-9]+", text)]
+    if told and len(digits) == len(told) and min(map(len, digits)) >= 3 and like_clocks(np.array(digits, dtype=float), said):
+        return "cycle", CLOCK_NUMBERS, {"read": "numbers", "hours and minutes": True, "period": 1440.0}
     if len(digits) > 0.8 * len(told) and any(text[0] == "0" and len(text) > 1 for text in digits):
         return _names(texts, counts, "codes in digits, some with a leading 0", said)
     if told and len(digits) == len(told) and "code" in said:
         return _names(texts, counts, "codes in digits, as the name says", said)
+    if "version" in said and all(re.match("v?[0-9]", text) for text in told):
+        return _names(texts, counts, "versions, as the name says", said)
+    how: Mapping[str, Any]
+    for what, names in NAMED.items():
+        plain = {plain_letters(text) for text in told}
+        if plain <= set(names) and len({names[text] for text in plain}) > 2:
+            how = {"read": "named", "names": what, "period": float(max(names.values()))}
+            return "cycle", f"names of {what}s: points on a circle", how
     found = find_order(texts, counts.tolist())
+    if found is not None and found[0] == "spans" and find_manner(texts, counts.tolist()) is None:
+        return "number", "spans of time: seconds", {"read": "spans", "scale": 1e-6}
+    if found is not None and found[0] == "yearless":
+        return "cycle", "days without a year: points on a circle", {"read": "yearless", "period": YEAR}
     if found is not None and found[0] == "clock":
         if "span" in said:
-            return "number", "spans of time, as the name says: seconds", {"read": "clock", "scale": 1e-6}
+            return "number", "spans of time, as the name says: seconds", {"read": "spans", "scale": 1e-6}
         how = {"read": "clock", "period": float(DAY)}
         return "cycle", "times of day: points on a circle", how
-    if found is not None and not ({"id", "code"} & said and all(text.isdigit() for text in told)):
+    if found is not None and found[0] == "dates" and not ({"id", "code"} & said and all(text.isdigit() for text in told)):
         how = {"read": "moments", "day first": found[1]}
-        return _moments(floats(raw, how), how, f"dates{_order_said(told, found[1])}")
+        return moments(floats(raw, how), how, f"dates{_order_said(told, found[1])}")
     manner = find_manner(texts, counts.tolist())
     if manner is not None:
         return _number_texts(raw, manner, said, f"X[{name!r}]", owner)
-    return _names(texts, counts, "names", said)
+    kind, why, how = _names(texts, counts, "names", said)
+    odd = why_no_number(texts, counts.tolist())
+    return kind, f"{why}; {odd}" if odd else why, how
 
 
-def _order_said(texts: Sequence[str], day_first: bool) -> str:
+def _order_said(texts: Sequence[str], order: Order) -> str:
     last = any(re.match(r"[0-9]{1,2}[-/.][0-9]{1,2}[-/.]", text) for text in texts)
-    return "" if not last else ", the day first" if day_first else ", the month first"
+    return "" if not last else ", the year first" if order == "year" else ", the day first" if order else ", the month first"
 
 
 def _number_texts(raw: Raw, found: tuple[Manner, list[str]], said: set[str], place: str, owner: str) -> Guess:
@@ -177,6 +192,9 @@ def _number_texts(raw: Raw, found: tuple[Manner, list[str]], said: set[str], pla
     gaps = [text for text in raw.texts if text and text.lower() not in ("na", "nan") and is_gap(text, among_numbers=True)] + others
     if gaps and kind not in ("drop", "id"):
         why += f"; {', '.join(repr(text) for text in gaps[:4])}{', ...' if len(gaps) > 4 else ''} taken for gaps"
+    ends = limits([text for text in raw.texts if text not in gaps])
+    if ends and kind not in ("drop", "id"):
+        why += f"; {', '.join(repr(text) for text in ends[:3])}{', ...' if len(ends) > 3 else ''} taken for the number itself"
     return kind, why, extra
 
 
@@ -186,7 +204,7 @@ def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str, said: set
     how = {"read": "levels", "levels": texts, "rest": False}
     if different == 1:
         return "drop", "the same in every row", how
-    if different > n / 2 and np.mean([len(text.split()) for text in texts[:1000]]) >= WORDS_OF_A_SENTENCE:
+    if different > n / 2 and np.mean([_words(text) for text in texts[:1000]]) >= WORDS_OF_A_SENTENCE:
         return (
             "text",
             f"{different} different texts, most of several words: sentences, which clustering by words alone could use (text)",
@@ -206,10 +224,34 @@ def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str, said: set
     return "category", why, {"read": "levels", "levels": common, "rest": True}
 
 
+def _words(text: str) -> int:
+    """Words of a text that hold no digit."""
+    return sum(not any(character.isdigit() for character in word) for word in text.split())
+
+
+def _nines(seen: FloatArray) -> list[float]:
+    """Numbers such as -999 and 9999 that stand for a gap: far off, shared, and all of nines."""
+    values, counts = np.unique(seen, return_counts=True)
+    found: list[float] = []
+    if len(values) <= LEAST_DIFFERENT:
+        return found
+    for end, near, count in ((values[0], values[1], counts[0]), (values[-1], values[-2], counts[-1])):
+        rest = values[1:] if end == values[0] else values[:-1]
+        nines = re.fullmatch("9+", f"{abs(end):.15g}") is not None and (abs(end) >= 99 or (end < 0 <= rest[0]))
+        if nines and count >= LEAST_NINES and abs(end - near) > rest[-1] - rest[0]:
+            found.append(float(end))
+    return found
+
+
 def _numbers(values: FloatArray, said: set[str], how: Mapping[str, Any], place: str, owner: str, what: str = "") -> Guess:
     """Numbers: truths, identifiers, codes, moments, points of a cycle, counts or measurements."""
     seen = values[~np.isnan(values)]
     require(bool(np.isfinite(seen).all()), owner, place, np.inf, "be finite")
+    nines = _nines(seen)
+    if nines:
+        rest = np.where(np.isin(values, nines), np.nan, values)
+        kind, why, how = _numbers(rest, said, {**how, "gaps": nines}, place, owner, what)
+        return kind, f"{why}; {' and '.join(f'{value:g}' for value in nines)} taken for gaps", how
     different, n = len(np.unique(seen)), len(seen)
     if different <= 1:
         return "drop", "the same in every row" if n else "no entry at all", how
@@ -218,21 +260,9 @@ def _numbers(values: FloatArray, said: set[str], how: Mapping[str, Any], place: 
         return "drop", f"numbers from {low:g} to {high:g}, which arithmetic cannot square", how
     if low == 0 and high == 1 and different == 2:
         return "boolean", "only 0 and 1", how
-    unit = epoch_unit(seen, "time" in said)
-    if unit is not None:
-        moments = {"read": "moments", "unit": unit}
-        return _moments(
-            values * (1e6 * unit), moments, f"{ {1.0: '', 1e-3: 'milli', 1e-6: 'micro', 1e-9: 'nano'}[unit] }seconds since 1970"
-        )
-    if low >= 19_000_101 and high <= 20_991_231:
-        digits = {"read": "moments", "digits": True}
-        moments_seen = floats(Raw("numbers", seen), digits)
-        if not np.isnan(moments_seen).any():
-            return _moments(floats(Raw("numbers", values), digits), digits, "dates written as digits")
-    for word in sorted(said & set(CYCLES)):
-        period, first, last = CYCLES[word]
-        if first <= low and high <= last and different > 2:
-            return "cycle", f"{word}, as the name says: points on a circle", {**how, "period": period}
+    when = when_numbers(values, said, how)
+    if when is not None:
+        return when
     if not (seen == np.floor(seen)).all():
         return "number", what or "measurements", how
     kind, why = _whole_numbers(seen, different, said)
@@ -300,30 +330,3 @@ def _like_counts(seen: FloatArray, different: int, mean: float) -> bool:
     leans_left = float(((seen - mean) ** 3).mean()) < -0.5 * variance**1.5
     crowded = different >= 8 and float((seen > 0.75 * high).mean()) > 0.15
     return not leans_left and not crowded and variance > 0.4 * mean
-
-
-def _moments(values: FloatArray, how: Mapping[str, Any], what: str) -> Guess:
-    """Moments: what has passed since the first, and what repeats, as points on a circle where rows crowd at some of them."""
-    seen = values[~np.isnan(values)]
-    if len(np.unique(seen)) <= 1:
-        return "drop", "the same in every row" if len(seen) else "no entry at all", how
-    first, span = float(seen.min()), float(seen.max() - seen.min())
-    steps = np.diff(seen)
-    even = len(seen) > 2 and bool((steps > 0).all()) and bool(np.ptp(steps) <= 0.11 * steps.mean())  # months differ by a tenth
-    turns = [word for word, turn in TURNS.items() if span >= 2 * turn and _crowds(seen, turn) and _finer(seen, word)]
-    parts = [*([] if even else ["days since the first"]), *turns]
-    if not parts:
-        return "id", f"{what}, one after the other in equal steps, like a row number", how
-    told = f"{what}: {', '.join(parts)}" + (" (in equal steps from row to row)" if even else "")
-    return "time", told, {**how, "first": first, "elapsed": not even, "turns": turns}
-
-
-def _finer(seen: FloatArray, word: str) -> bool:
-    """Whether moments tell more than whole turns: dates without a clock have no hour."""
-    return word != "hour" or bool((seen % DAY != seen[0] % DAY).any())
-
-
-def _crowds(seen: FloatArray, turn: float) -> bool:
-    """Whether rows crowd at one or two ends of a circle: by Rayleigh's test, one in a thousand."""
-    angle = 2 * np.pi * (seen % turn) / turn
-    return any(len(seen) * abs(np.exp(1j * k * angle).mean()) ** 2 > 6.9 for k in (1, 2))

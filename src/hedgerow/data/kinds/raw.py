@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
@@ -17,7 +17,10 @@ from hedgerow.data.mixed import _as_array, _is_missing
 from hedgerow.data.tables import RESHAPE, FloatArray, Names, frame_columns
 from hedgerow.errors import require
 
-__all__ = ["Raw", "raw_columns"]
+__all__ = ["Guess", "Raw", "raw_columns"]
+
+Guess = tuple[str, str, Mapping[str, Any]]
+"""Kind, reason, and the plain data by which new rows are read."""
 
 
 @dataclass(frozen=True, eq=False)

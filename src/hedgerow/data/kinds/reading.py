@@ -12,8 +12,10 @@ import numpy as np
 
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.kinds.force import force
-from hedgerow.data.kinds.guess import FEW_CODES, TURNS, Guess, floats, guess
-from hedgerow.data.kinds.raw import Raw, raw_columns
+from hedgerow.data.kinds.guess import FEW_CODES, floats, guess
+from hedgerow.data.kinds.moments import TURNS
+from hedgerow.data.kinds.numbers import Manner
+from hedgerow.data.kinds.raw import Guess, Raw, raw_columns
 from hedgerow.data.kinds.words import is_gap
 from hedgerow.data.tables import FloatArray
 from hedgerow.errors import ParameterError, require
@@ -252,7 +254,12 @@ def _is_plain(raw: Raw, kind: str, how: Mapping[str, Any]) -> bool:
         return raw.form in ("numbers", "truths") or (raw.form == "texts" and raw.exact)
     if how["read"] == "levels":
         return raw.form == "texts" and raw.exact and not how["rest"] and set(raw.texts) <= set(how["levels"])
-    return how["read"] == "as is" and raw.form in ("numbers", "truths") and kind not in ("cycle", "time") and "pair" not in how
+    return (
+        how["read"] == "as is"
+        and raw.form in ("numbers", "truths")
+        and kind not in ("cycle", "time")
+        and not {"pair", "gaps"} & set(how)
+    )
 
 
 def _typed(raw: Raw, column: ColumnKind) -> list[Series]:
@@ -293,10 +300,12 @@ def _lost(raw: Raw, column: ColumnKind, series: Series) -> tuple[int, str]:
     gone = series.values < 0 if series.texts is not None else np.isnan(series.values)
     if raw.form != "texts":
         was = np.isnan(raw.values) if raw.form != "unreadable" else np.zeros(len(raw.values), bool)
-        return int((gone & ~was).sum()), ""
+        return int((gone & ~was & ~np.isin(raw.values, column.how.get("gaps", ()))).sum()), ""
     counts = np.bincount(raw.values[gone & (raw.values >= 0)], minlength=len(raw.texts))
     among = column.how["read"] != "levels"
-    strange = [p for p, text in enumerate(raw.texts) if counts[p] and not is_gap(text, among) and repr(text) not in column.why]
+    nines = set(column.how.get("gaps", ()))
+    said = [(nines and Manner().read(text) in nines) or is_gap(text, among) or repr(text) in column.why for text in raw.texts]
+    strange = [p for p in range(len(raw.texts)) if counts[p] and not said[p]]
     shown = ", ".join(repr(raw.texts[p]) for p in strange[:3]) + (", ..." if len(strange) > 3 else "")
     return int(counts[strange].sum()), f" ({shown})"
 

@@ -6,7 +6,7 @@ import re
 
 from hedgerow.data.delimited import MISSING
 
-__all__ = ["FALSE", "GAPS", "TRUE", "hints", "is_gap"]
+__all__ = ["FALSE", "GAPS", "MONTHS", "TRUE", "WEEKDAYS", "hints", "is_gap"]
 
 #: Words for a gap wherever they stand; `MISSING` has the commonest.
 GAPS = MISSING | {
@@ -36,9 +36,33 @@ GAPS_AMONG_NUMBERS = GAPS | {
 }
 
 _PAIRS = "true false,t f,yes no,y n,on off,ja nein,j n,oui non,o n,sí no,si no,sim não,sim nao,da net,да нет,wahr falsch,vrai faux"
+_PAIRS += ",evet hayır,tak nie,ano ne,igen nem,kyllä ei,はい いいえ,是 否,예 아니요,enabled disabled,pass fail"
 _PAIRS += ",✓ ✗,✔ ✘,checked unchecked,positive negative,pos neg,present absent"
 TRUE = frozenset(pair.split()[0] for pair in _PAIRS.split(","))
 FALSE = frozenset(pair.split()[1] for pair in _PAIRS.split(","))
+
+#: Names of months and weekdays in small letters without accents, by their number from 1; a Monday is 1.
+_MONTH_NAMES = """jan january januar janvier janv enero ene gennaio gen janeiro januari
+feb february februar fevrier fevr febrero febbraio fevereiro fev februari
+mar march marz mrz maerz mars marzo marco maart mrt
+apr april avril avr abril abr aprile
+may mai mayo maggio mag maio mei
+jun june juni juin junio giugno giu junho
+jul july juli juillet juil julio luglio lug julho
+aug august aout agosto ago augustus
+sep sept september septembre septiembre setiembre settembre set setembro
+oct october oktober okt octobre octubre ottobre ott outubro out
+nov november novembre noviembre novembro
+dec december dezember dez decembre diciembre dic dicembre dezembro"""
+_WEEKDAY_NAMES = """mon monday montag lundi lun lunes lunedi
+tue tues tuesday dienstag mardi martes martedi
+wed weds wednesday mittwoch mercredi mer miercoles mercoledi
+thu thur thurs thursday donnerstag jeudi jeu jueves giovedi
+fri friday freitag vendredi ven viernes venerdi
+sat saturday samstag samedi sam sabado sabato
+sun sunday sonntag dimanche dim domingo domenica"""
+MONTHS = {name: place for place, line in enumerate(_MONTH_NAMES.splitlines(), 1) for name in line.split()}
+WEEKDAYS = {name: place for place, line in enumerate(_WEEKDAY_NAMES.splitlines(), 1) for name in line.split()}
 
 _HINTS = {
     "id": "id ids uid uuid guid key index idx rowid rownames rownumber serial ssn sku isbn account acct phone telephone tel fax imei",
@@ -48,7 +72,9 @@ _HINTS = {
     "weekday": "weekday dow wday dayofweek wochentag",
     "day of year": "yday doy dayofyear julian",
     "degrees": "direction bearing heading azimuth winddir degrees angle dir",
-    "time": "time timestamp ts date datetime epoch created updated modified at when seen start end unix",
+    "version": "version versions ver release build",
+    "date": "date datum fecha dates",
+    "time": "time timestamp ts datetime epoch created updated modified at when seen start end unix",
     "span": "duration elapsed length runtime lap split pace",
     "year": "year yr years jahr annee anno ano built",
 }
