@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from scipy import sparse
 
 import hedgerow as hr
+from hedgerow.cli import main
 from hedgerow.errors import ParameterError
 from hedgerow.plots import flow_geometry
 from hedgerow.resolution.ladder import Ladder, next_power
@@ -18,6 +21,7 @@ from hedgerow.resolution.reporting import FEW, opened_at
 from hedgerow.resolution.strength import agreement, fineness, half_power, split_rows
 from hedgerow.summaries import canonical
 
+levels_module = importlib.import_module("hedgerow.resolution.levels")  # the package has a function of that name
 QUICK = {"draws": 15, "warmup": 15, "splits": 1, "seed": 0, "progress": False}
 
 
@@ -270,7 +274,15 @@ def test_the_flow_is_drawn_to_scale(found: hr.Levels) -> None:
     ("arguments", "words"),
     [
         ({"powers": []}, "powers must be at least one"),
-        ({"powers": [1.5]}, "power must lie in"),
+        ({"powers": [1.5]}, r"powers must be at least one number in \(0, 1\].* Got \[1.5\]"),
+        ({"powers": [0.5, 0.0]}, "powers must be at least one number"),
+        ({"powers": [0.5, float("nan")]}, "powers must be at least one number"),
+        ({"powers": ["a"]}, "powers must be at least one number"),
+        ({"powers": "0.5"}, "powers must be at least one number"),
+        ({"powers": 0.5}, "powers must be at least one number"),
+        ({"seed": -1}, "seed must be a whole number from 0 up"),
+        ({"seed": "x"}, "seed must be a whole number from 0 up"),
+        ({"seed": 1.5}, "seed must be a whole number from 0 up"),
         ({"draws": 0}, "draws must be a whole number from 1"),
         ({"splits": -1}, "splits must be a whole number from 0"),
     ],
@@ -283,8 +295,22 @@ def test_bad_arguments_are_refused(arguments: dict[str, object], words: str) -> 
 def test_a_strength_that_no_level_has_is_said() -> None:
     levels = hr.levels(model(), blobs(40)[0], [1.0], **{**QUICK, "splits": 0})  # type: ignore[arg-type]
     assert np.isnan(levels[0].strength)
-    with pytest.raises(ParameterError, match="strength must be reached by a level"):
+    with pytest.raises(ParameterError, match=r"strength must be reached by a level, and none was measured \(splits=0\)"):
         levels.finest(0.8)
+
+
+@pytest.mark.parametrize("strength", [1.1, -0.1, float("nan"), "a", None])
+def test_strengths_that_none_can_have_are_refused(found: hr.Levels, strength: Any) -> None:
+    with pytest.raises(ParameterError, match="strength must be a number from 0 to 1"):
+        found.finest(strength)
+
+
+@pytest.mark.parametrize("clusters", [0, -1, 2.5, "3", None, float("nan"), True])
+def test_about_wants_a_whole_number(found: hr.Levels, clusters: Any) -> None:
+    with pytest.raises(ParameterError, match="clusters must be a whole number of at least 1"):
+        found.about(clusters)
+    with pytest.raises(ParameterError, match="about must be a whole number of at least 1"):
+        hr.HedgerowClusterer(about=clusters if clusters is not None else "none").fit(blobs(20)[0])
 
 
 def test_the_estimator_looks_for_the_power_and_keeps_what_it_saw() -> None:
@@ -315,8 +341,6 @@ def test_levels_of_a_frame_with_columns_of_all_kinds() -> None:
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    from hedgerow.cli import main
-
     X, _ = blobs()
     np.savetxt(tmp_path / "blobs.csv", X, delimiter=",", header="x,y", comments="")
     place = [str(tmp_path / name) for name in ("blobs.csv", "blobs.levels", "flow.png", "levels.csv")]
@@ -374,8 +398,6 @@ def test_colours_go_on_into_the_largest_part() -> None:
 
 
 def test_the_command_line_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.cli import main
-
     monkeypatch.chdir(tmp_path)
     lines = ["length,width", *(f"{a:.3f},{b:.3f}" for a, b in blobs(60)[0])]
     (tmp_path / "leaves.csv").write_text("\n".join(lines))
@@ -389,3 +411,31 @@ def test_the_command_line_writes_the_page(tmp_path: Path, capsys: pytest.Capture
     assert "levels.html" in capsys.readouterr().out
     assert "data-level-button" in (tmp_path / "leaves-run" / "levels.html").read_text(encoding="utf-8")
     assert isinstance(hr.load(tmp_path / "leaves-run" / "run.levels"), hr.Levels)
+
+
+def test_the_command_line_says_the_note_once_and_numbers_in_two_decimals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("blobs.csv", blobs()[0], delimiter=",")
+    assert main(["levels", "blobs.csv", "--powers", "1,0.05", "--draws", "10", "--warmup", "10", "--seed", "0", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("small: clusters with less than 1%") == 1
+    assert "e-0" not in told
+    assert re.search(r"^ +0\.05 +1 +0 +1\.00 +0\.00 +1\.00 +\d\.\d\d$", told, re.MULTILINE), told
+
+
+def test_a_run_that_needs_fewer_levels_ends_with_a_full_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Any] = []
+    opened = levels_module.open_progress
+
+    def watched(*given: Any) -> Any:
+        kept.append(opened(*given))
+        return kept[-1]
+
+    monkeypatch.setattr(levels_module, "open_progress", watched)
+    found = hr.levels(model(), blobs(apart=0.0)[0], n_levels=6, **QUICK)  # type: ignore[arg-type]
+    assert len(found) < 6
+    tally = kept[0].tally
+    assert tally.done == tally.total > 0
+    assert f"{len(found)} of {len(found)} levels done" in tally.words() or len(found) == 1

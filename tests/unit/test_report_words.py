@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.numerals import mean_and_spread
 from hedgerow.report.headline import headline
-from hedgerow.report.payload import CountsPart, DrawsPart, PointsPart, ReportPayload
+from hedgerow.report.payload import LEFT_OUT, CountsPart, DrawsPart, PointsPart, ReportPayload
 from hedgerow.report.telling_words import node_words, top_words
 from hedgerow.summaries.verdicts import Sentence, agreement, quantity_verdict
 
@@ -86,6 +86,23 @@ class TestVerdicts:
         assert "The most probable number of clusters is 3 (75% of 16 draws); 95% of the draws have 3 to 4." in texts
         assert "67% of the points sit firmly in their cluster, 33% could well be elsewhere." in texts
         assert texts[-1] == "Mind."
+
+    @pytest.mark.parametrize(
+        ("labels", "said"),
+        [
+            ([0] * 19 + [1], "2 clusters in 20 points, one of them a single point."),
+            ([0] * 20 + [1, 2], "3 clusters in 22 points, 2 of them single points."),
+            ([0] * 18 + [1], "2 clusters in 19 points."),
+            ([0] * 19 + [1, 1], "2 clusters in 21 points."),
+            (list(range(30)), "30 clusters in 30 points."),
+        ],
+    )
+    def test_clusters_of_one_point_are_told_apart(self, labels: list[int], said: str) -> None:
+        assert headline(ReportPayload("T", PointsPart(labels)))[0] == said
+
+    def test_columns_left_out_are_named(self) -> None:
+        payload = ReportPayload("T", PointsPart([0, 0, 1]), run={LEFT_OUT: "sex, year"})
+        assert [s.text for s in headline(payload)[1]] == ["Columns that the clustering does not use: sex, year."]
 
     def test_fewer_clusters_than_the_draws_have_are_explained(self) -> None:
         draws = DrawsPart(np.array([[15, 14, 15, 15]]), {}, large=np.array([[13, 13, 14, 13]]), size=10)

@@ -23,12 +23,13 @@ TEXTS = ("title", "columns", "drop", "id", "times", "array", "prior", "likelihoo
 """Options that are text and not the name of a file: what the shell sent is taken for UTF-8, whatever the locale."""
 
 EXAMPLES = """examples:
-  hedgerow demo                                cluster a built-in data set
-  hedgerow fit flowers.csv                     cluster a file; writes the folder flowers-run
-  hedgerow resume flowers-run                  go on with a run that was stopped
-  hedgerow summary flowers-run                 say what was found
-  hedgerow predict flowers-run new.csv         put new rows into the clusters
-  hedgerow COMMAND --help                      what a command does, with examples
+  hedgerow demo                         cluster a built-in data set
+  hedgerow fit flowers.csv              cluster a file; writes flowers-run
+  hedgerow resume flowers-run           go on with a run that was stopped
+  hedgerow summary flowers-run          say what was found
+  hedgerow predict flowers-run new.csv  put new rows into the clusters
+  hedgerow levels flowers.csv           cluster a file from coarse to fine
+  hedgerow COMMAND --help               what a command does, with examples
 """
 
 

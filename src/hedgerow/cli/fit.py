@@ -30,9 +30,9 @@ EXAMPLES = """examples:
   hedgerow fit flowers.csv --about 5
   hedgerow fit articles/
   hedgerow fit posts.csv --text body --id title
-  hedgerow fit words.mtx --words vocabulary.txt --likelihood 'Multinomial(beta=0.1)'
+  hedgerow fit words.mtx --words words.txt --likelihood 'Multinomial(beta=0.1)'
   hedgerow fit --shards 'part-*.parquet' --workers 4
-  hedgerow fit people.parquet --prior 'PitmanYor(theta=Gamma(1, 1), sigma=Beta(1, 3))' --draws 2000
+  hedgerow fit people.parquet --prior 'NGG(alpha=Gamma(1, 1), sigma=Beta(1, 3))'
 """
 
 

@@ -19,8 +19,8 @@ __all__ = ["add", "write_page"]
 
 EXAMPLES = """examples:
   hedgerow levels flowers.csv
-  hedgerow levels words.mtx --words vocabulary.txt --picture flow.png --labels levels.csv
-  hedgerow levels flowers.csv --about 5        and the level nearest to five clusters
+  hedgerow levels words.mtx --words vocabulary.txt --labels levels.csv
+  hedgerow levels flowers.csv --about 5   and the level nearest to five clusters
 """
 PICTURES = (".png", ".svg", ".pdf")
 AGREED = 0.8
@@ -116,8 +116,9 @@ def _tell(found: Levels) -> None:
     if agreed:
         say(f"The finest level that halves of the rows agree on (strength {AGREED} or more): {_told(agreed[-1])}.")
     table = found.summary()
+    note, table.note = table.note, ""  # wrapped rather than in one line
     print(table.text())
-    say(table.note)
+    say(note)
 
 
 def _told(level: Level) -> str:

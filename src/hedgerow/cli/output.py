@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -32,6 +32,7 @@ __all__ = [
     "path_argument",
     "read_title",
     "say",
+    "tell_files",
     "tell_findings",
     "text_of",
 ]
@@ -52,7 +53,7 @@ def add_command(
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=short,
-        description=textwrap.fill(long, WIDEST),
+        description=textwrap.fill(long, line_width()),
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -140,6 +141,15 @@ def say(text: str = "", indent: int = 2) -> None:
         return
     indent = min(indent, line_width() // 2)
     print(textwrap.fill(text, line_width(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False))
+
+
+def tell_files(files: Mapping[str, str]) -> None:
+    """Say where the files are and what is in each, below its name where a line has no room for both."""
+    say("Files:")
+    width = max(map(len, files), default=0)
+    beside = all(width + len(what) + 4 <= line_width() for what in files.values())
+    for path, what in files.items():
+        print(f"  {path:<{width}}  {what}" if beside else f"  {path}\n    {what}")
 
 
 def tell_findings(post: Posterior, loss: Loss = DEFAULT_LOSS) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 from hedgerow.cli.labels import label_columns, write_labels, write_parquet, write_profiles
 from hedgerow.cli.levels import write_page
 from hedgerow.cli.model import read_kernel
-from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_findings, text_of
+from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_files, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import Posterior
@@ -345,11 +345,7 @@ class RunFolder:
 
     def tell_files(self) -> None:
         """Say where the files are."""
-        say("Files:")
-        there = {name: what for name, what in FILES.items() if (self.path / name).exists()}
-        width = max(len(str(self.path / name)) for name in there)
-        for name, what in there.items():
-            print(f"  {self.path / name!s:<{width}}  {what}")
+        tell_files({str(self.path / name): what for name, what in FILES.items() if (self.path / name).exists()})
 
 
 def refuse_links(folder: Path, names: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ from hedgerow.apps.video.joining import JoinSettings
 from hedgerow.apps.video.result import Segmentation
 from hedgerow.apps.video.run import segment
 from hedgerow.apps.video.supervoxels import SupervoxelSettings
-from hedgerow.cli.output import Interrupted, add_command, path_argument, say
+from hedgerow.cli.output import Interrupted, add_command, path_argument, say, tell_files
 from hedgerow.cli.run_folder import make_folder, refuse_links
 from hedgerow.errors import ParameterError, need_extra
 
@@ -34,10 +34,10 @@ KINDS = ("mp4", "gif", "mkv", "mov", "avi", "webm", "none")
 NAMES = (SAVED, LABELS, TABLE, JOINS, PICTURES, *(f"overlay.{kind}" for kind in KINDS))
 
 EXAMPLES = """examples:
-  hedgerow segment clip.mp4                              writes the folder clip-segments, 200 segments
+  hedgerow segment clip.mp4                         200 segments, clip-segments/
   hedgerow segment clip.mp4 --segments 50 --overlay gif
-  hedgerow segment frames/ --pngs --longest-side 0       a folder or zip file of pictures, every pixel
-  hedgerow segment clip-segments --segments 20           the same run, cut coarser in a second
+  hedgerow segment frames/ --pngs --longest-side 0  pictures, every pixel
+  hedgerow segment clip-segments --segments 20      the same run, cut coarser
   hedgerow segment clip-segments --segments all --out fine --overlay none
 """
 
@@ -146,10 +146,7 @@ def _tell(found: Segmentation, n: int | None, wanted: int | None, files: dict[Pa
         total = slic + sum(seconds.values())
         say(f"It took {total:.1f} seconds ({found.n_frames / total:.1f} frames a second), {slic / total:.0%} of them in SLIC.")
     say()
-    say("Files:")
-    width = max(len(str(path)) for path in files)
-    for path, what in files.items():
-        print(f"  {path!s:<{width}}  {what}")
+    tell_files({str(path): what for path, what in files.items()})
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:

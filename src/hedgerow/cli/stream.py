@@ -45,7 +45,7 @@ LONGEST_LINE = 1 << 20
 
 EXAMPLES = """examples:
   tail -f measurements.jsonl | hedgerow stream > clusters.jsonl
-  hedgerow stream --state trees.hedge --id sensor --drop note < today.jsonl > clusters.jsonl
+  hedgerow stream --state trees.hedge --id sensor < today.jsonl > new.jsonl
   tail -n +1 -f log.csv | hedgerow stream --forget 10min --when time
 
 a line in is a list of numbers or an object, or a row of a CSV file whose first line has the names:

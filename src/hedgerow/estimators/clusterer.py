@@ -23,6 +23,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.resolution import Levels
 from hedgerow.resolution import levels as run_levels
+from hedgerow.resolution.asking import is_whole
 from hedgerow.sampling import Agreement, sample
 from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
@@ -176,14 +177,17 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.about is None and self.levels is None:
             return replace(model, power=self.power) if self.power != 1 else model, "sequential"
         require(self.power == 1, owner, "power", self.power, "be left out where about or levels looks for it")
-        require(self.about is None or self.about >= 1, owner, "about", self.about, "be at least 1, or None")
-        number = LEVELS if self.levels is None else self.levels
+        good = self.about is None or (is_whole(self.about) and self.about >= 1)
+        require(good, owner, "about", self.about, "be a whole number of at least 1, or None")
+        asked = LEVELS if self.levels is None else self.levels
+        require(not isinstance(asked, bool), owner, "levels", asked, "be a whole number, powers, or None")
+        number, powers = (int(asked), None) if isinstance(asked, int | np.integer) else (LEVELS, asked)
         model = model.resolve(data)
         self.levels_: Levels = run_levels(
             model,
             data,
-            None if isinstance(number, int) else number,
-            n_levels=number if isinstance(number, int) else LEVELS,
+            powers,
+            n_levels=number,
             splits=0 if self.levels is None else SPLITS,
             kernel=self.kernel,
             times=times,

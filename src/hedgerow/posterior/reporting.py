@@ -25,6 +25,7 @@ from hedgerow.posterior.draws import Draws, FloatArray
 from hedgerow.posterior.traced import Traced
 from hedgerow.report.headline import headline
 from hedgerow.report.payload import (
+    LEFT_OUT,
     ColumnsPart,
     CountsPart,
     DrawsPart,
@@ -137,6 +138,9 @@ def run_record(draws: Traced, shape: tuple[int, int]) -> dict[str, object]:
                 f"{draws.model.power:.3g}: every row's density is raised to it, for a coarser partition than the posterior's"
             )
     record["data"] = " × ".join(f"{length:,}" for length in shape)
+    unused = _left_out(draws)
+    if unused:
+        record[LEFT_OUT] = ", ".join(unused)
     record |= {name: run[name] for name in ("kernel", "seed") if name in run}
     if "warmup" in run:
         thinned = f", every {run['thin']} iterations" if run.get("thin", 1) != 1 else ""
@@ -162,6 +166,15 @@ def run_record(draws: Traced, shape: tuple[int, int]) -> dict[str, object]:
     }
     record |= {name.replace("_", " "): value for name, value in run.items() if name not in told}
     return record
+
+
+def _left_out(draws: Traced) -> list[str]:
+    """The columns of the table that the model does not look at, where their names are known."""
+    used = None if draws.model is None else draws.model.likelihood.used_columns()
+    named = draws.run.get("columns")
+    if used is None or named is None or not all(name in named for name in used):
+        return []
+    return [str(name) for name in named if name not in used]
 
 
 def in_words(quantity: str) -> str:

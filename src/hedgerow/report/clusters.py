@@ -178,4 +178,4 @@ def _spread(column: NDArray[np.float64], share: bool) -> str:
         return "–"
     if share:
         return f"{100 * seen.mean():.0f}%"
-    return mean_and_spread(float(seen.mean()), float(seen.std(ddof=1)) if len(seen) > 1 else math.nan)
+    return mean_and_spread(float(seen.mean()), float(seen.std()) if len(seen) > 1 else math.nan)

@@ -6,11 +6,12 @@ import numpy as np
 
 from hedgerow.report.levels import levels_headline
 from hedgerow.report.markup import counted
-from hedgerow.report.payload import DrawsPart, ReportPayload
+from hedgerow.report.payload import LEFT_OUT, DrawsPart, ReportPayload
 from hedgerow.summaries.verdicts import Sentence, agreement
 
 __all__ = ["headline"]
 
+FEW_POINTS = 20
 DOUBTFUL = 0.25  # a point this uncertain changes company in one draw of four
 
 
@@ -18,7 +19,7 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
     """The finding in one line, and the sentences under it."""
     labels = np.asarray(payload.points.labels)
     n, k = len(labels), int(labels.max()) + 1
-    lead = f"{counted(k, 'cluster')} in {counted(n, 'point')}."
+    lead = f"{counted(k, 'cluster')} in {counted(n, 'point')}{_alone(labels)}."
     said: list[Sentence] = []
     if payload.levels is not None:
         lead, said = levels_headline(payload.levels.items, payload.levels.shown)
@@ -31,11 +32,22 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
     if payload.draws is not None:
         drawn = payload.draws
         said.append(agreement(drawn.quantities, drawn.n_clusters, drawn.rhat, drawn.ess, drawn.asked))
+    if LEFT_OUT in payload.run:
+        said.append(Sentence(f"Columns that the clustering does not use: {payload.run[LEFT_OUT]}."))
     if payload.estimate:
         said.append(Sentence(f"The clustering shown is the {payload.estimate}."))
     said += [Sentence(note, "warn") for note in payload.notes]
     said.sort(key=lambda sentence: sentence.tone != "bad")  # what spoils all the rest comes first
     return lead, said
+
+
+def _alone(labels: np.ndarray) -> str:
+    """How many of the clusters are a point by itself; nothing of tables so small that any cluster may be."""
+    sizes = np.bincount(labels)
+    alone = int((sizes == 1).sum())
+    if len(labels) < FEW_POINTS or alone in (0, len(sizes)):
+        return ""
+    return ", one of them a single point" if alone == 1 else f", {alone:,} of them single points"
 
 
 def _how_many(draws: DrawsPart, shown: int) -> Sentence:

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from hedgerow.errors import require
 
 __all__ = [
+    "LEFT_OUT",
     "ColumnsPart",
     "CountsPart",
     "DrawsPart",
@@ -35,6 +36,8 @@ __all__ = [
     "SimilarityPart",
     "TreePart",
 ]
+
+LEFT_OUT = "left out"  # in the record of a run: columns that the model does not look at
 
 
 @dataclass(frozen=True)

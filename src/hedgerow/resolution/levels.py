@@ -20,6 +20,7 @@ from hedgerow.report import write_report
 from hedgerow.report.levels import AGREED, levels_headline
 from hedgerow.report.markup import said
 from hedgerow.resolution import storing
+from hedgerow.resolution.asking import checked_powers, is_number, is_whole
 from hedgerow.resolution.ladder import Ladder, Plan, next_power
 from hedgerow.resolution.level import Level, flow_counts
 from hedgerow.resolution.reporting import opened_at, payload_of
@@ -81,10 +82,14 @@ class Levels:
         -------
         Level
         """
-        good = [level for level in self.items if level.strength >= strength]
+        owner = "Levels.finest"
+        require(is_number(strength) and 0 <= strength <= 1, owner, "strength", strength, "be a number from 0 to 1")
+        measured = [level for level in self.items if not np.isnan(level.strength)]
+        require(len(measured) > 0, owner, "strength", strength, "be reached by a level, and none was measured (splits=0)")
+        good = [level for level in measured if level.strength >= strength]
         if not good:
-            measured = ", ".join(f"{level.strength:.2f}" for level in self.items)
-            raise ParameterError(f"Levels.finest(strength={strength!r}): strength must be reached by a level. Got {measured}.")
+            reached = ", ".join(f"{level.strength:.3g}" for level in measured)
+            raise ParameterError(f"{owner}(strength={strength!r}): strength must be reached by a level. Got {reached}.")
         return good[-1]
 
     def about(self, clusters: int, *, progress: bool | None = None) -> Level:
@@ -102,7 +107,7 @@ class Levels:
         -------
         Level
         """
-        require(clusters >= 1, "Levels.about", "clusters", clusters, "be at least 1")
+        require(is_whole(clusters) and clusters >= 1, "Levels.about", "clusters", clusters, "be a whole number of at least 1")
         for _ in range(TRIES):
             power = self._between(clusters)
             if power is None or self.ladder is None:
@@ -155,7 +160,9 @@ class Levels:
             "small: clusters with less than 1% of the rows. strength: how far clusters of one half of the rows foretell those of the "
         )
         note += "other, 0 for chance. Powers below 1 are no posterior."
-        return Table(columns, title="levels from coarse to fine", note=" ".join([note, self._halved(), *self.notes]).strip())
+        note = " ".join(part for part in (note, self._halved(), *self.notes) if part)
+        places = dict.fromkeys(("strength", "spread", "weakest", "rhat"), 2)
+        return Table(columns, title="levels from coarse to fine", note=note, decimals=places)
 
     def to_pandas(self) -> Any:
         """`summary` as a pandas DataFrame.
@@ -338,10 +345,9 @@ def levels(
     least = {"n_levels": 1, "draws": 1, "warmup": 0, "chains": 1, "splits": 0, "max_rows": 4}
     given = {"n_levels": n_levels, "draws": draws, "warmup": warmup, "chains": chains, "splits": splits, "max_rows": max_rows}
     for name, value in given.items():
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least[name]
-        require(whole, owner, name, value, f"be a whole number from {least[name]} up")
-    wanted = None if powers is None else sorted({float(power) for power in powers}, reverse=True)
-    require(wanted is None or len(wanted) > 0, owner, "powers", powers, "be at least one number in (0, 1]")
+        require(is_whole(value) and value >= least[name], owner, name, value, f"be a whole number from {least[name]} up")
+    require(seed is None or (is_whole(seed) and seed >= 0), owner, "seed", seed, "be a whole number from 0 up, or None")
+    wanted = None if powers is None else checked_powers(powers)
     begun = None if checkpoint is None or not Path(checkpoint).exists() else storing.load_levels(checkpoint, model)
     chosen = begun.plan.seed if seed is None and begun is not None and begun.plan is not None else seed
     plan = Plan(draws, warmup, chains, splits, max_rows, secrets.randbits(48) if chosen is None else int(chosen))
@@ -373,6 +379,7 @@ def _run(
             else:
                 power = next_power([level.power for level in fine_first], [level.n_clusters for level in fine_first], most)
             if power is None:
+                bars.tally.settle(len(found))
                 return
             if found._add(power, bars, len(found)) is None:
                 if not found.items:

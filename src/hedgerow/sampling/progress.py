@@ -82,6 +82,10 @@ class Tally:
         if stage in self.then:
             self._passed = self.then.index(stage)
 
+    def settle(self, units: int) -> None:
+        """There are no more units than so many."""
+        del self._news[units:]
+
     def finish(self) -> None:
         """Nothing is left to do."""
         self._passed = len(self.then)

@@ -259,7 +259,8 @@ def _facts(moments: Moments, table: Table, heads: list[str], most: int) -> tuple
         z = np.nan_to_num((table["mean"][row] - rest) / np.where(scale > 0, scale, 1.0))
         z[(scale == 0) | (count == here)] = 0.0
         chosen = [j for j in np.argsort(-np.abs(z), kind="stable")[:most] if abs(z[j]) >= LEAST]
-        facts.append(tuple(_fact(heads[j], table["mean"][row, j], table["spread"][row, j], z[j]) for j in chosen))
+        spread = np.where(here > 1, table["spread"][row], np.nan)  # a single row has none
+        facts.append(tuple(_fact(heads[j], table["mean"][row, j], spread[j], z[j]) for j in chosen))
     return tuple(facts)
 
 

@@ -31,6 +31,8 @@ class Table(dict[str, npt.NDArray[Any]]):
         Printed above and below.
     parts : mapping, optional
         Names of the entries of 2-D columns.
+    decimals : mapping, optional
+        How many decimals of a column of numbers are printed; four significant digits of others.
 
     >>> table = Table({"size": [3, 2], "mean": [[0.0, 1.0], [2.0, 3.0]]}, parts={"mean": ["x", "y"]})
     >>> list(table.flat()), table.n_rows, table.to_pandas().shape
@@ -46,6 +48,7 @@ class Table(dict[str, npt.NDArray[Any]]):
         title: str = "",
         note: str = "",
         parts: Mapping[str, list[str]] | None = None,
+        decimals: Mapping[str, int] | None = None,
     ) -> None:
         """`parts` names the entries of 2-D columns, for `to_pandas`."""
         super().__init__({name: np.asarray(column) for name, column in columns.items()})
@@ -54,6 +57,7 @@ class Table(dict[str, npt.NDArray[Any]]):
         self.title = title
         self.note = note
         self.parts = dict(parts or {})
+        self.decimals = dict(decimals or {})
 
     @property
     def n_rows(self) -> int:
@@ -108,7 +112,7 @@ class Table(dict[str, npt.NDArray[Any]]):
         return wide if width is None or max(map(len, wide.splitlines()), default=0) <= width else self._text(" ")
 
     def _text(self, gap: str) -> str:
-        cells = [[head, *(_cell(value) for value in column)] for head, column in zip(self._heads(), self.values(), strict=True)]
+        cells = [[head, *self._cells(name)] for head, name in zip(self._heads(), self, strict=True)]
         widths = [max(map(len, column)) for column in cells]
         right = [column.ndim == 1 and column.dtype.kind in "iuf" for column in self.values()]
         lines = []
@@ -122,6 +126,10 @@ class Table(dict[str, npt.NDArray[Any]]):
 
     __repr__ = __str__
 
+    def _cells(self, name: str) -> list[str]:
+        places = self.decimals.get(name)
+        return [_cell(value) if places is None else f"{value:.{places}f}" for value in self[name]]
+
     def _heads(self) -> list[str]:
         """Names of the columns, with those of the entries that a 2-D one shows; the same entries are named once."""
         heads, named = [], [list[str]()]
@@ -134,10 +142,8 @@ class Table(dict[str, npt.NDArray[Any]]):
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in self._heads())
-        rows = (
-            "<tr>" + "".join(f"<td>{escape(_cell(column[row]))}</td>" for column in self.values()) + "</tr>"
-            for row in range(self.n_rows)
-        )
+        cells = [self._cells(name) for name in self]
+        rows = ("<tr>" + "".join(f"<td>{escape(column[row])}</td>" for column in cells) + "</tr>" for row in range(self.n_rows))
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"

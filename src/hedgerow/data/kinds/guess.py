@@ -294,7 +294,7 @@ def _whole_numbers(seen: FloatArray, different: int, said: set[str]) -> tuple[st
         return "count", f"{between}, mean {mean:.1f}: taken for counts"
     if low >= 0 and different <= MOST_CODES and n >= 10 * different and high <= EXACT:
         return "category", f"only {different} different {between}, where counts would go on: taken for codes or ratings"
-    reason = "some negative" if low < 0 else f"mean {mean:.3g}"
+    reason = "some negative" if low < 0 else f"mean {mean:.0f}" if 100 <= mean < 1e6 else f"mean {mean:.3g}"
     return "number", f"measurements ({between}, {reason})"
 
 

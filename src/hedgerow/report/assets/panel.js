@@ -25,7 +25,7 @@ function moments(column, inside) {
     mean += away / n;
     squares += away * (value - mean);
   }
-  return { n, mean: n ? mean : NaN, sd: n > 1 ? Math.sqrt(squares / (n - 1)) : NaN };
+  return { n, mean: n ? mean : NaN, sd: n > 1 ? Math.sqrt(squares / n) : NaN };
 }
 
 function columnTable(mask) {
