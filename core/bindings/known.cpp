@@ -29,9 +29,18 @@ KnownClusters known_clusters(const Likelihood& likelihood, In<double, 1> numbers
   return out;
 }
 
+// The same where they were packed at another power than that of the likelihood that is asked.
+KnownClusters at_power(KnownClusters known, const Likelihood& likelihood) {
+  std::unique_ptr<Statistics> own = likelihood.statistics(Layout::clusters);
+  own->reset(static_cast<int>(known.sizes.size()) + 1);
+  for (int c = 0; c < static_cast<int>(known.sizes.size()); ++c) own->load(c, *known.statistics, c);
+  return {std::move(own), std::move(known.sizes)};
+}
+
 Out<double> predictive_known(const Likelihood& likelihood, const Measure& measure, In<double, 1> numbers, In<std::int64_t, 1> start,
-                             In<std::int64_t, 1> sizes) {
-  KnownClusters known = known_clusters(likelihood, numbers, start, sizes);
+                             In<std::int64_t, 1> sizes, const Likelihood* packed_by) {
+  KnownClusters known = known_clusters(packed_by ? *packed_by : likelihood, numbers, start, sizes);
+  if (packed_by) known = at_power(std::move(known), likelihood);
   double* out;
   auto result = make_array<double>({static_cast<std::size_t>(likelihood.rows()), known.sizes.size() + 1}, &out);
   nb::gil_scoped_release release;
@@ -56,7 +65,9 @@ Out<double> left_out_known(const Likelihood& likelihood, const Measure& measure,
 
 void bind_known(nb::module_& m) {
   m.def("predictive_known", &predictive_known, nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"),
-        nb::arg("sizes"), "log[weight x density] of all rows, which are new, for every known cluster and a new one, (n, K + 1).");
+        nb::arg("sizes"), nb::arg("packed_by").none() = nb::none(),
+        "log[weight x density] of all rows, which are new, for every known cluster and a new one, (n, K + 1). `packed_by` is a "
+        "likelihood at the power at which the clusters were packed, where that is another.");
   m.def("left_out_known", &left_out_known, nb::arg("likelihood"), nb::arg("measure"), nb::arg("numbers"), nb::arg("start"),
         nb::arg("sizes"), nb::arg("labels"), "Log density of all rows, which are among the known, each given the others, (n).");
 }

@@ -367,9 +367,9 @@ def visit(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float
     Marginal Gibbs sampling of some rows, given the statistics of all clusters.
     """
 
-def predictive_known(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], sizes: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+def predictive_known(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], sizes: NDArray[numpy.int64], packed_by: Likelihood | None = None) -> NDArray[numpy.float64]:
     """
-    log[weight x density] of all rows, which are new, for every known cluster and a new one, (n, K + 1).
+    log[weight x density] of all rows, which are new, for every known cluster and a new one, (n, K + 1). `packed_by` is a likelihood at the power at which the clusters were packed, where that is another.
     """
 
 def left_out_known(likelihood: Likelihood, measure: Measure, numbers: NDArray[numpy.float64], start: NDArray[numpy.int64], sizes: NDArray[numpy.int64], labels: NDArray[numpy.int32]) -> NDArray[numpy.float64]:

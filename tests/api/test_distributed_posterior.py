@@ -26,6 +26,8 @@ def rows_of(kind: str) -> tuple[hr.Mixture, Any]:
         return hr.Mixture(prior, hr.GaussianWishart()), hr.data.ring13(n=208, seed=1).X
     if kind == "Multinomial":
         return hr.Mixture(hr.DP(hr.Gamma(1, 1)), hr.Multinomial(0.5)), sparse.csr_array(rng.poisson([3.0, 1, 0.2, 0.5, 2], (208, 5)))
+    if kind == "power":  # statistics are packed at the power, densities of new rows are the likelihood's own
+        return hr.Mixture(prior, hr.GaussianWishart(), power=0.8), hr.data.ring13(n=208, seed=1).X
     X = np.column_stack([rng.normal(size=208) + 4 * (np.arange(208) % 3), np.arange(208) % 3, rng.poisson(3.0, 208)]).astype(float)
     X[::17, 0] = np.nan
     X[5::29, 1] = np.nan
@@ -33,7 +35,7 @@ def rows_of(kind: str) -> tuple[hr.Mixture, Any]:
     return hr.Mixture(prior, hr.Product(parts)), X
 
 
-@pytest.fixture(scope="module", params=["GaussianWishart", "Multinomial", "Product"])
+@pytest.fixture(scope="module", params=["GaussianWishart", "Multinomial", "Product", "power"])
 def both(request) -> tuple[DistributedPosterior, hr.Posterior]:
     model, X = rows_of(request.param)
     cuts = [0, *CUTS, X.shape[0]]
@@ -122,6 +124,30 @@ def test_outlier_scores(both) -> None:
     far, near = both
     for draws in (5, None):
         np.testing.assert_allclose(far.outlier_scores(max_draws=draws), near.outlier_scores(max_draws=draws), atol=1e-12)
+
+
+def test_outlier_scores_of_gaps_are_refused_in_words() -> None:
+    model, X = rows_of("GaussianWishart")
+    X = X.copy()
+    X[60, 1] = np.nan
+    far = sample(model, np.split(X, [50]), **(SETTINGS | {"draws": 2}))
+    wanted = r"shards\[1\] \(array\): .*rows must have no missing entries in correlated columns.* Got '1 rows with gaps'"
+    with pytest.raises(hr.ParameterError, match=wanted):
+        far.outlier_scores()
+
+
+def test_equals_come_in_one_order() -> None:
+    """Levels of two are as telling as each other, and rows may be as near to a middle, to the last bit or but one."""
+    model = hr.Mixture(hr.DP(hr.Gamma(1, 1)), hr.Categorical())
+    X = np.random.default_rng(0).integers(0, 3, (90, 3)).astype(float)
+    for cuts in ([1, 40], [3, 50, 51], [7, 30, 60]):
+        far = sample(model, np.split(X, cuts), **(SETTINGS | {"draws": 3}))
+        labels = np.array([[far.labels(d, c) for d in range(far.draws)] for c in range(far.chains)])
+        near = hr.Posterior(labels=labels, log_joint=far.log_joint, X=far.model.likelihood.check(X), model=far.model, **far.traces())
+        partition = np.arange(90) % 4
+        assert_same_table(far.profiles(partition).clusters, near.profiles(partition).clusters)
+        assert_same_table(far.profiles(partition).columns, near.profiles(partition).columns)
+        assert_same_table(far.cluster_table(partition), near.cluster_table(partition))
 
 
 def test_saved_and_loaded(both, tmp_path) -> None:

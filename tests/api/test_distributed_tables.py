@@ -102,6 +102,32 @@ def test_dask_frames_and_arrays_with_empty_blocks(table) -> None:
     assert sample(model, whole[whole[:, 0] > 0].compute_chunk_sizes(), **SETTINGS).n == int((X[:, 0] > 0).sum())
 
 
+def test_rows_one_by_one_and_columns_of_one_value(table, tmp_path) -> None:
+    """A shard knows too little to understand its columns: one row, one value, a first line without rows."""
+    for ending, write in (("csv", pd.DataFrame.to_csv), ("parquet", pd.DataFrame.to_parquet)):
+        place = tmp_path / ending
+        place.mkdir()
+        for i, (a, b) in enumerate([(0, 1), (1, 2), (2, 2), (2, 300), (300, 600)]):
+            write(table.iloc[a:b], place / f"part-{i}.{ending}", index=False)
+        found = propose(place)
+        assert found.explained() == propose([table.iloc[:200], table.iloc[200:]]).explained()
+        assert found.sample(**SETTINGS).shard_rows == (1, 1, 0, 298, 300)
+    model, numbers = hr.Mixture(hr.DP(), hr.GaussianWishart()), table[["weight", "visits"]].assign(side=np.arange(600) // 200)
+    place = tmp_path / "numbers"
+    place.mkdir()
+    cuts = [(0, 0), (0, 1), (1, 200), (200, 600)]
+    for i, (a, b) in enumerate(cuts):
+        numbers.iloc[a:b].to_csv(place / f"part-{i}.csv", index=False)
+    wanted = sample(model, [numbers.to_numpy(float)[a:b] for a, b in cuts], **SETTINGS)
+    np.testing.assert_array_equal(sample(model, place, **SETTINGS).log_joint, wanted.log_joint)
+
+
+def test_left_out_columns_stand_where_they_stood(table) -> None:
+    """`explained` tells columns in the order of the table, wherever it is."""
+    dated = table[["code", "height", "weight"]].assign(when=pd.date_range("2020-01-01", periods=600), last=table["visits"])
+    assert propose([dated.iloc[:90], dated.iloc[90:]]).explained() == hr.propose(dated).explained()
+
+
 def test_refused(table, folder, tmp_path) -> None:
     with pytest.raises(hr.ParameterError, match=r"shards must be a folder with files, or a pattern such as 'part-\*\.parquet'"):
         propose(str(folder / "none-*.parquet"))

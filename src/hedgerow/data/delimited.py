@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MISSING", "Delimited", "decode", "is_number", "read_delimited"]
+__all__ = ["MISSING", "Delimited", "NoRowsError", "decode", "is_number", "read_delimited"]
 
 #: Words for an entry that is not there, in small letters.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
@@ -33,6 +33,10 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+
+
+class NoRowsError(ValueError):
+    """A first line with names, and nothing under it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +79,7 @@ def read_delimited(content: bytes, header: bool | None = None) -> Delimited:
         notes.append("the first line holds a row, not names")
         codes, texts = _with_first(codes, texts, first)
     if not len(codes[0]):
-        raise ValueError("it must have at least one row under its names and has none")
+        raise NoRowsError("it must have at least one row under its names and has none")
     return Delimited(codes, texts, [name or f"column {j + 1}" for j, name in enumerate(first)] if named else None, notes)
 
 

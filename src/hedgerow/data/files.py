@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.archives import read_npz
-from hedgerow.data.delimited import MISSING, is_number, read_delimited
+from hedgerow.data.delimited import MISSING, NoRowsError, is_number, read_delimited
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.guarded import memory_for, read_guarded, too_large
 from hedgerow.data.kinds import ColumnKind, Reading, said_of, understand
@@ -29,7 +29,7 @@ from hedgerow.data.tables import feature_names
 from hedgerow.data.texts import count_words, read_folder
 from hedgerow.errors import MissingExtraError, ParameterError, require
 
-__all__ = ["Dataset", "EmptyTableError", "read"]
+__all__ = ["Dataset", "EmptyTableError", "read", "read_table", "with_numbers"]
 
 #: Bytes that a packed text may unpack to before a child process takes over: starting one costs a quarter of a second.
 IN_PROCESS = 64 << 20
@@ -148,14 +148,7 @@ def read(
     if place.is_dir():
         texts, names = read_folder(place)
         return _count(texts, "text", like, rows=names)
-    if not place.is_file():
-        raise ParameterError(f"{path}: must name an existing file, or a folder of texts.")
-    kind = "".join(place.suffixes[-2:]).lower() if place.suffix.lower() == ".gz" else place.suffix.lower()
-    table, notes = _read(place, kind, header, array)
-    if table.shape[0] == 0 or table.shape[1] == 0:
-        raise EmptyTableError(
-            f"{path}: must have at least one row and one column. Got {table.shape[0]:,} rows and {table.shape[1]:,} columns."
-        )
+    table, notes = read_table(place, header, array)
     if feature_names(table) is None:
         wanted = [*(columns or ()), *(only or ()), *(drop or ()), *(name for name in (rows, times) if name)]
         if wanted:
@@ -173,6 +166,18 @@ def read(
     if lost:
         notes = [*notes, f"taken for gaps: {said_of(lost, typed.shape[0])}"]
     return replace(cut, X=typed, names=typed.column_names, reading=reading, raw=cut.X, notes=tuple(notes))
+
+
+def read_table(place: Path, header: bool | None = None, array: str | None = None) -> tuple[Any, list[str]]:
+    """The table of a file as it stands there, before its columns are understood, and what was guessed of the file."""
+    if not place.is_file():
+        raise ParameterError(f"{place}: must name an existing file, or a folder of texts.")
+    kind = "".join(place.suffixes[-2:]).lower() if place.suffix.lower() == ".gz" else place.suffix.lower()
+    table, notes = _read(place, kind, header, array)
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        shown = f"{table.shape[0]:,} rows and {table.shape[1]:,} columns"
+        raise EmptyTableError(f"{place}: must have at least one row and one column. Got {shown}.")
+    return table, notes
 
 
 def _count(texts: list[str], name: str, like: Reading | None, notes: tuple[str, ...] = (), **known: Any) -> Dataset:
@@ -201,6 +206,8 @@ def _read(place: Path, kind: str, header: bool | None, array: str | None) -> tup
             return _as_table(read_matrix_market(content), place), []
     except (ParameterError, MissingExtraError, MemoryError):
         raise
+    except NoRowsError as error:
+        raise EmptyTableError(f"{place}: must be a readable {kind} file: {error}.") from error
     except Exception as error:  # readers of others stumble over a stranger's bytes in many ways
         raise ParameterError(f"{place}: must be a readable {kind} file: {error}.") from error
     raise ParameterError(f"{place}: must end in {ENDINGS}. Got {kind or 'no ending'!r}.")
@@ -234,14 +241,26 @@ def _read_text(place: Path, header: bool | None) -> tuple[Frame | npt.NDArray[np
         names, notes = found.names, found.notes
         columns = [Series(codes, texts) for codes, texts in zip(found.codes, found.texts, strict=True)]
     if names is None and all(_is_plain(column) for column in columns):
-        table = [np.array([float(t) if t.lower() not in MISSING else np.nan for t in c.texts or ()])[c.values] for c in columns]
-        return np.column_stack(table), notes
+        return np.column_stack([_numbers(column) for column in columns]), notes
     return _frame(place, names or [f"x{j}" for j in range(len(columns))], columns), notes
 
 
 def _is_plain(column: Series) -> bool:
     """Whether all entries of a column are numbers as programs write them, or missing."""
     return all(text.lower() in MISSING or is_number(text) for text in column.texts or ())
+
+
+def _numbers(column: Series) -> npt.NDArray[np.float64]:
+    table = np.array([float(text) if text.lower() not in MISSING else np.nan for text in column.texts or ()])
+    return np.asarray(table[column.values])
+
+
+def with_numbers(table: Any) -> Any:
+    """The table with texts that are all numbers read as such, and nothing else: no column is left out or understood."""
+    if not isinstance(table, Frame):
+        return table
+    plain = [column.texts is not None and not column.declared and _is_plain(column) for column in table.columns]
+    return Frame(table.column_names, [Series(_numbers(c)) if numbers else c for c, numbers in zip(table.columns, plain, strict=True)])
 
 
 def _frame(place: Path, names: list[str], columns: list[Series]) -> Frame:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow.data import Reading
-from hedgerow.data.files import EmptyTableError, read
+from hedgerow.data.files import EmptyTableError, read, read_table, with_numbers
 from hedgerow.data.kinds import Lost
 from hedgerow.errors import ParameterError, require
 
@@ -48,10 +48,9 @@ class Source:
         """The table before its columns are understood."""
         if isinstance(self.origin, Path) and data is None:
             try:
-                found = read(self.origin)
+                return read_table(self.origin)[0]
             except EmptyTableError:
                 return np.empty((0, 0))
-            return found.X if found.raw is None else found.raw
         return replace(self, reading=None).load(data)[0]
 
     @property
@@ -130,16 +129,15 @@ def _compute(block: Any) -> Callable[[], Any]:
 
 
 def _load_file(path: Path, reading: Reading | None) -> Any:
-    """The array of a .npy file, the only array of a .npz file, or the table of any other that `read` knows; never a pickle."""
+    """The array of a .npy file, the only array of a .npz file, or the table of any other that `read` knows; never a pickle.
+
+    Without a reading columns are what they are, as those of arrays: what one shard would make of them another would not.
+    """
     if path.suffix != ".npy" or reading is not None:
         try:
-            found = read(path, like=reading)
+            return with_numbers(read_table(path)[0]) if reading is None else read(path, like=reading).X
         except EmptyTableError:
             return np.empty((0, 0))
-        plain = reading is not None or found.reading is None or found.reading.plain
-        wanted = "hold numbers alone, or be read as hedgerow.distributed.propose() says (reading=): its columns have to be understood"
-        require(plain, "read", "path", str(path), wanted)
-        return found.X
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)  # the rows stay on disk until they are asked for
     except (OSError, ValueError) as error:

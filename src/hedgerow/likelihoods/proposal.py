@@ -177,7 +177,11 @@ def with_left_out(proposal: Proposal, reading: Reading | None) -> Proposal:
     for column in reading.columns if reading is not None else ():
         if column.kind in LEFT_OUT_KINDS and column.how["read"] != "words":
             reasons.setdefault(column.why, []).append(column.name)
-    return replace(proposal, reasons=(*proposal.reasons, *(Reason(tuple(c), LEFT_OUT, why) for why, c in reasons.items())))
+    told = [*proposal.reasons, *(Reason(tuple(c), LEFT_OUT, why) for why, c in reasons.items())]
+    if reasons and reading is not None:  # in the order of the table's columns, as if it had been read just now
+        place = {column.name: i for i, column in enumerate(reading.columns)}
+        told.sort(key=lambda reason: min(place.get(name, len(place)) for name in reason.columns))
+    return replace(proposal, reasons=tuple(told))
 
 
 def _like_words(reading: Reading, table: Any) -> bool:

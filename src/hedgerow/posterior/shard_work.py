@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.columns import shown_rows
 from hedgerow.posterior.elsewhere import KnownClusters
@@ -93,7 +94,10 @@ class Tally:
         """Sizes and packed statistics of every draw."""
         if X.shape[0] == 0:
             return Tallied([KnownClusters(np.zeros(0), np.zeros(k + 1, np.int64), np.zeros(k, np.int64)) for k in self.counts], None)
-        shard = _core.Shard(self.model.likelihood.bind(X), 0, 0)
+        bound = self.model.likelihood.bind(X)
+        wanted = "have no missing entries in correlated columns: how they were filled in is not kept with the draws"
+        require(bound.n_imputed == 0, "DistributedPosterior.outlier_scores", "rows", f"{bound.n_imputed} rows with gaps", wanted)
+        shard = _core.Shard(bound, 0, 0)
         found = []
         for labels, k in zip(self.labels, self.counts, strict=True):
             shard.set_labels(np.ascontiguousarray(labels, np.int32))

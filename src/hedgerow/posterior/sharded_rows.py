@@ -114,13 +114,14 @@ class ShardedRows(ShardedDraws):
     def _weights(self, fresh: Any, positions: Sequence[int]) -> Iterator[FloatArray]:
         """log[weight × density] of new rows for every cluster, by the chain's numbers, and a new one."""
         model = prediction.model_of(self)
-        bound = model.likelihood.bind(fresh)
+        bound = model.likelihood.bind(fresh)  # densities of new rows are those of the likelihood itself, whatever the power
+        packed_by = None if model.power == 1 else model.bind(fresh[:1])
         measure = _core.Measure(model.prior.to_core(), self.n)
         for position in positions:
             known = self.clusters[position]
             try:
                 measure.set_state(packed(self._state(position)))
-                weights = _core.predictive_known(bound, measure, known.numbers, known.start, known.sizes)
+                weights = _core.predictive_known(bound, measure, known.numbers, known.start, known.sizes, packed_by)
             except ValueError as error:  # a file can hold numbers that are no statistics of this model
                 wanted = "the state and the statistics of its clusters must be those of its model"
                 raise ParameterError(f"{OWNER}.predict(): {wanted}. Got, in draw {position}: {error}.") from error

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from hedgerow.errors import require
 from hedgerow.summaries.coclustering import home_affinity
-from hedgerow.summaries.moments import CountMoments, Moments, moments_of
+from hedgerow.summaries.moments import CountMoments, Moments, falling, moments_of
 from hedgerow.summaries.partitions import Labels, as_partition
 from hedgerow.summaries.points import Points
 from hedgerow.summaries.table import Table
@@ -163,5 +163,5 @@ def _describe_counts(moments: CountMoments) -> tuple[Array, Array, Array]:
 
 
 def _best(score: Array, words: list[str], top: int) -> str:
-    order = np.argsort(-score, kind="stable")[:top]
+    order = falling(score)[:top]
     return ", ".join(words[j] for j in order if score[j] > 0)

@@ -13,12 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
-__all__ = ["CountMoments", "Moments", "moments_of"]
+__all__ = ["CountMoments", "Moments", "falling", "moments_of"]
 
 Array = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-13
 """Of a mean: a standard deviation below that is none."""
+
+
+def falling(scores: Array) -> npt.NDArray[np.intp]:
+    """The order from the largest down, the first of equals first: equal to nine decimals, however a mean was added up."""
+    return np.argsort(-np.round(scores, 9), kind="stable")
 
 
 @dataclass(frozen=True, eq=False)

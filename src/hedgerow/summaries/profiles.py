@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, issparse
 from hedgerow.errors import require
 from hedgerow.numerals import mean_and_spread
 from hedgerow.summaries.clusters import Array, stability, table_of, uncertainty
-from hedgerow.summaries.moments import CountMoments, Moments, moments_of
+from hedgerow.summaries.moments import CountMoments, Moments, falling, moments_of
 from hedgerow.summaries.partitions import Labels, as_partition
 from hedgerow.summaries.table import Table
 from hedgerow.writing import write_text
@@ -106,7 +106,7 @@ class Profiles:
         mean, spread = self.clusters["mean"], self.clusters["spread"]
         within = np.sqrt((spread[i] ** 2 + spread[j] ** 2) / 2)
         apart = np.abs(mean[i] - mean[j]) / np.where(within > 0, within, 1.0)
-        order = np.argsort(-np.nan_to_num(apart), kind="stable")
+        order = falling(np.nan_to_num(apart))
         told = [[described(names[c], mean[k, c], spread[k, c])[len(names[c]) + 1 :] for c in order] for k in (i, j)]
         columns = {"column": [names[c] for c in order], f"cluster {a}": told[0], f"cluster {b}": told[1], "apart": apart[order]}
         return Table(columns, title=f"clusters {a} and {b}")
@@ -209,7 +209,7 @@ def profiles_of(
     width = moments.mean.shape[1] if isinstance(moments, Moments) else moments.counts.shape[1]
     heads = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(width)]
     importance = _explained(moments) if isinstance(moments, Moments) else _explained_counts(moments)
-    order = np.argsort(-importance, kind="stable")
+    order = falling(importance)
     title = "how much of each column's variance the clusters explain"
     told = Table({"column": [heads[j] for j in order], "importance": importance[order]}, title=title)
     facts = _facts(moments, table, heads, max(top, MOST_FACTS)) if isinstance(moments, Moments) else ()
@@ -240,12 +240,12 @@ def nearest(X: Array, own: Labels, mean: Array, spread: Array) -> tuple[npt.NDAr
         part = slice(at, at + step)
         gap = (X[part] - mean[own[part]]) / scale[own[part]]
         away[part] = np.where(np.isnan(gap), 1.0, gap**2).sum(axis=1)  # what is missing is as far off as most entries are
-    order = np.lexsort((away, own))
+    order = np.lexsort((np.round(away, 9), own))  # the first of equals, however a mean was added up
     k = len(mean)
     first = np.searchsorted(own[order], np.arange(k))
     there = np.bincount(own, minlength=k) > 0
     found = np.where(there, order[np.minimum(first, len(own) - 1)], -1)
-    return found, np.where(there, away[found], np.inf)
+    return found, np.where(there, np.round(away[found], 9), np.inf)
 
 
 def _facts(moments: Moments, table: Table, heads: list[str], most: int) -> tuple[tuple[Fact, ...], ...]:
@@ -258,7 +258,7 @@ def _facts(moments: Moments, table: Table, heads: list[str], most: int) -> tuple
         rest = (total - here * moments.mean[k]) / np.maximum(count - here, 1)
         z = np.nan_to_num((table["mean"][row] - rest) / np.where(scale > 0, scale, 1.0))
         z[(scale == 0) | (count == here)] = 0.0
-        chosen = [j for j in np.argsort(-np.abs(z), kind="stable")[:most] if abs(z[j]) >= LEAST]
+        chosen = [j for j in falling(np.abs(z))[:most] if abs(z[j]) >= LEAST]
         spread = np.where(here > 1, table["spread"][row], np.nan)  # a single row has none
         facts.append(tuple(_fact(heads[j], table["mean"][row, j], spread[j], z[j]) for j in chosen))
     return tuple(facts)
