@@ -257,6 +257,8 @@ MEMBERS: list[tuple[Any, str]] = [
     (lambda p: p.update({"labels.npy": npy(np.full((2, 30, 20), 250, np.uint8))}), "labels must be below the number of rows"),
     (lambda p: p.update({"labels.npy": npy(np.full((2, 30, 20), 20, np.uint8))}), "labels must be below the number of rows"),
     (lambda p: p.update({"sigma.npy": npy(np.ones((2, 30)))}), "sigma must be one value for each draw, in the range of the model"),
+    (lambda p: p.update({"sigma.npy": npy(np.zeros((2, 30)))}), "sigma must be one value for each draw, in the range of the model"),
+    (lambda p: p.update({"alpha.npy": npy(np.zeros((2, 30)))}), "alpha must be one value for each draw, in the range of the model"),
     (lambda p: p.update({"../../evil.npy": b"x"}), "arrays other than the header lists"),
     (lambda p: p.pop("header.json"), "a zip without header.json"),
     (lambda p: p.update({"header.json": b"{" * 100}), "not JSON"),

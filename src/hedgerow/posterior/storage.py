@@ -98,11 +98,13 @@ def check_traces(model: Mixture, shape: tuple[int, ...], arrays: Mapping[str, np
     """u and hyper-parameters of this model, one for each draw: the core trusts them when new rows are predicted."""
     grouping = model.prior.group(arrays.get("times"), shape[2], "load")
     several = {} if grouping is None else {"group": grouping.q.shape[:1], "basis": grouping.q.shape[1:]}
+    usual = {"alpha": 1.0} | model.prior.values()
     for name in TRACES:
         if name not in arrays:
             continue
         trace = np.asarray(arrays[name], dtype=np.float64)
         good = trace.shape == (*shape[:2], *several.get(VALUES[name].per or "", ())) and fits(name, trace)
+        good = good and (usual.get(name, 0.0) <= 0.0 or bool((trace > 0.0).all()))  # what moves above 0 never gets there
         require(good, "load", name, arrays[name], "be one value for each draw, in the range of the model")
 
 
