@@ -44,7 +44,7 @@ class DistributedProposal(Proposal):
 
     Parameters
     ----------
-    likelihood, reasons, X, reading, mixture :
+    likelihood, reasons, X, reading, mixture, apart, aside :
         As of `hedgerow.Proposal`; X is the sample that was looked at.
     shards :
         Where all rows are.
@@ -129,7 +129,7 @@ def propose(
         reading = understand(table, columns)
         found = propose_here(Dataset(reading.read(table)[0], reading=reading), prior=prior)
         reading = None if reading.plain and isinstance(table, np.ndarray) else reading
-    fields = {name: getattr(found, name) for name in ("likelihood", "reasons", "X")}
+    fields = {name: getattr(found, name) for name in ("likelihood", "reasons", "X", "apart", "aside")}
     return DistributedProposal(**fields, reading=reading, mixture=found.mixture, shards=shards, client=client, rows=whole)
 
 

@@ -80,6 +80,10 @@ class Proposal:
         As the likelihood takes it.
     reading : Reading or None
         What the columns were taken for.
+    apart : str
+        Why columns of measurements are taken apart though rows are many enough to correlate them; empty if they are not.
+    aside : mapping
+        Columns left out of the likelihood though they could be used, and why.
 
     >>> type(likelihood_for([[1.5, 2.5], [0.5, 3.5], [4.5, 1.0]]).likelihood).__name__
     'Prepared'
@@ -91,6 +95,10 @@ class Proposal:
     """The table to sample: X itself, or its columns as they were understood (dates as numbers, texts as levels)."""
     reading: Reading | None = field(default=None, compare=False)
     """How the columns were understood; ``reading.table(new)`` reads new rows the same way."""
+    apart: str = field(default="", compare=False, repr=False)
+    """Why columns of measurements are taken apart though rows are many enough to correlate them; empty if they are not."""
+    aside: Mapping[str | int, str] = field(default_factory=dict, compare=False, repr=False)
+    """Columns left out of the likelihood though they could be used, and why."""
 
     def __str__(self) -> str:
         """The likelihood, then a line for every group of columns."""
@@ -195,19 +203,26 @@ def _like_words(reading: Reading, table: Any) -> bool:
     return whole and bool((values == 0).mean() > 0.5) and bool(values.max() > 1)
 
 
-def without(proposal: Proposal, aside: Mapping[str | int, str]) -> Proposal:
-    """The same proposal with some columns left out of the likelihood, each for a reason."""
-    assert proposal.reading is not None
-    return _join(proposal.reading, proposal.X, aside)
+def rejoined(
+    proposal: Proposal,
+    *,
+    reading: Reading | None = None,
+    aside: Mapping[str | int, str] | None = None,
+    apart: str | None = None,
+) -> Proposal:
+    """The same proposal with columns understood otherwise, left out of the likelihood, or measurements apart, for reasons given."""
+    known = proposal.reading if reading is None else reading
+    assert known is not None
+    return _join(known, proposal.X, proposal.aside if aside is None else aside, proposal.apart if apart is None else apart)
 
 
-def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = MappingProxyType({})) -> Proposal:
+def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = MappingProxyType({}), apart: str = "") -> Proposal:
     """Columns of one kind into one group, in order of first appearance; those set aside in none."""
     names = {column.name: (column.name,) if reading.plain else column.parts for column in reading.columns}
     groups: dict[str, list[str | int]] = {}
     reasons: dict[tuple[str, str], list[str | int]] = {}
     measured = [n for column in reading.columns if column.kind in MEASURED for n in names[column.name] if n not in aside]
-    found = _measurements(dict(zip(measured, _values(table, measured), strict=True)))
+    found = _measurements(dict(zip(measured, _values(table, measured), strict=True)), apart)
     for column in reading.columns:
         gone = [name for name in names[column.name] if name in aside]
         if gone and len(gone) == len(names[column.name]):
@@ -227,8 +242,9 @@ def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = Mapping
     listed = tuple(Reason(tuple(columns), choice, why) for (choice, why), columns in reasons.items())
     made = {choice: found.likelihood() if choice == found.family else _FAMILIES[choice]() for choice in groups}
     if len(groups) == 1 and sum(len(group) for group in groups.values()) == _width(table):
-        return Proposal(next(iter(made.values())), listed, table, reading)
-    return Proposal(Product(tuple((tuple(group), made[choice]) for choice, group in groups.items())), listed, table, reading)
+        return Proposal(next(iter(made.values())), listed, table, reading, apart, aside)
+    product = Product(tuple((tuple(group), made[choice]) for choice, group in groups.items()))
+    return Proposal(product, listed, table, reading, apart, aside)
 
 
 def _width(table: Any) -> int:
@@ -265,7 +281,7 @@ class _Measured:
         return family if all(column.plain for column in columns) else Prepared(family, columns)
 
 
-def _measurements(values: Mapping[str | int, FloatArray]) -> _Measured:
+def _measurements(values: Mapping[str | int, FloatArray], apart: str) -> _Measured:
     """Which Gaussian likelihood for all columns of measurements together, what each needs before, and why."""
     if not values:
         return _Measured("GaussianWishart", "", {})
@@ -282,6 +298,8 @@ def _measurements(values: Mapping[str | int, FloatArray]) -> _Measured:
     lacking = float(np.isnan(scaled).mean())
     if d == 1:
         return _Measured("GaussianWishart", "", prepared, gone)
+    if apart:
+        return _Measured("GaussianDiagonal", f"; {apart}", prepared, gone)
     if n >= ROWS_PER_COLUMN * d and lacking <= MOST_LACKING:
         return _Measured("GaussianWishart", "; correlated within a cluster", prepared, gone)
     if n >= ROWS_PER_COLUMN * d:

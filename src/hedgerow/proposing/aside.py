@@ -25,12 +25,12 @@ from hedgerow.data.kinds import COS, SIN, ColumnKind, Reading
 from hedgerow.likelihoods import Likelihood, Product
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.fitting import some_rows
-from hedgerow.likelihoods.proposal import Proposal, without
+from hedgerow.likelihoods.proposal import Proposal, rejoined
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
 from hedgerow.trees import ibhc
 
-__all__ = ["bystanders", "said", "set_aside"]
+__all__ = ["bystanders", "columns_of", "said", "set_aside"]
 
 LEAST_EVIDENCE = float(np.log(3.0))
 MOST_TREES = 32  # beyond as many columns some are left out together
@@ -61,8 +61,7 @@ def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str |
         return proposal, resolved
     data = resolved.check(proposal.X)
     columns = proposal.reading.columns
-    every = tuple(part for column in columns for part in ((column.name,) if proposal.reading.plain else column.parts))
-    names = resolved.used_columns() or every
+    names = columns_of(proposal, resolved)
     if len(names) != data.shape[1]:
         return proposal, resolved
     free = [column for column in columns if column.name not in wanted]
@@ -76,12 +75,31 @@ def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str |
     }
     if not aside:
         return proposal, resolved
-    found = without(proposal, aside)
+    found = rejoined(proposal, aside={**proposal.aside, **aside})
     kept = dict(resolved.parts) if isinstance(resolved, Product) else {}
     likelihood = found.likelihood
     if isinstance(likelihood, Product):  # what was fitted before stays as it is
         likelihood = Product(tuple((columns, kept.get(columns, part)) for columns, part in likelihood.parts))
     return found, likelihood.resolve(found.X)
+
+
+def columns_of(proposal: Proposal, resolved: Likelihood) -> tuple[str | int, ...]:
+    """Names of the columns that a likelihood sees, in its order.
+
+    Parameters
+    ----------
+    proposal : Proposal
+    resolved : Likelihood
+        That of the proposal, resolved.
+
+    Returns
+    -------
+    tuple of names or positions
+    """
+    assert proposal.reading is not None
+    columns = proposal.reading.columns
+    every = tuple(part for column in columns for part in ((column.name,) if proposal.reading.plain else column.parts))
+    return tuple(resolved.used_columns() or every)
 
 
 def _odds(log_factor: float) -> str:

@@ -25,6 +25,7 @@ from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, Gamma, Prior
 from hedgerow.proposing.aside import said, set_aside
 from hedgerow.proposing.scores import scores
+from hedgerow.proposing.simpler import simpler
 from hedgerow.proposing.worth import with_worth
 from hedgerow.sampling import sample
 from hedgerow.summaries.table import Table
@@ -61,6 +62,10 @@ class Proposal(proposals.Proposal):
         How the columns were understood; ``reading.table(new)`` reads new rows the same way.
     mixture : Mixture
         The model, what is left out in `likelihood` filled in from the data.
+    apart : str
+        Why columns of measurements are taken apart though rows are many enough to correlate them; empty if they are not.
+    aside : mapping
+        Columns left out of the likelihood though they could be used, and why.
 
     >>> from hedgerow.data import iris
     >>> proposal = propose(iris().X)
@@ -169,8 +174,11 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     require(prior is None or isinstance(prior, Prior), "propose", "prior", prior, "be a prior such as DP(), or left out")
     first = likelihood_for(as_frame(X, "propose"), columns, owner="propose")
     resolved = first.likelihood.resolve(first.X)
-    found, resolved = set_aside(first, resolved, said(known) | said(first.reading))
+    wanted = said(known) | said(first.reading)
+    found, resolved = simpler(first, resolved, wanted)
+    found, resolved = set_aside(found, resolved, wanted)
     found, resolved = with_worth(found, resolved)
     found = proposals.with_left_out(found, known)
     mixture = Mixture(default_prior() if prior is None else prior, resolved).resolve(found.X)
-    return Proposal(likelihood=found.likelihood, reasons=found.reasons, X=found.X, reading=found.reading, mixture=mixture)
+    known_parts = {"X": found.X, "reading": found.reading, "apart": found.apart, "aside": found.aside}
+    return Proposal(likelihood=found.likelihood, reasons=found.reasons, mixture=mixture, **known_parts)

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Prepared, Principal, Product
+from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
@@ -17,7 +19,7 @@ from hedgerow.priors.state import packed
 from hedgerow.summaries.table import Table
 from hedgerow.trees import ibhc
 
-__all__ = ["scores"]
+__all__ = ["left_out", "of_one_law", "scores"]
 
 LEAST_ROWS = 8  # to leave half of them out
 FULL, APART, LEADING = "full covariances", "columns apart", "leading directions"
@@ -39,23 +41,55 @@ def scores(X: Any, open_likelihood: Likelihood, chosen: Likelihood) -> Table:
     for name, other in _others(open_likelihood, families).items():
         if name not in named:
             named[name] = other.resolve(X)
-    found = [_left_out(likelihood, rows) for likelihood in named.values()]
-    columns = list(named), [score for score, _ in found], [count for _, count in found], ["yes", *[""] * (len(named) - 1)]
+    found = [left_out(likelihood, rows) for likelihood in named.values()]
+    columns = list(named), [float(logs.mean()) for logs, _ in found], [count for _, count in found], ["yes", *[""] * (len(named) - 1)]
     return Table(dict(zip(heads, columns, strict=True)), title=title, note="Chosen by the rules above, not by the score.")
 
 
-def _left_out(likelihood: Likelihood, rows: Any) -> tuple[float, int]:
-    """Mean log density of every other row given a tree over the rest, and its number of clusters."""
+def left_out(likelihood: Likelihood, rows: FloatArray) -> tuple[FloatArray, int]:
+    """Log density of every other row given a tree over the rest, and its number of clusters.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Resolved.
+    rows : (n, d)
+
+    Returns
+    -------
+    (n // 2,), int
+    """
     kept, left = rows[::2], rows[1::2]
     prior = DP(1.0)
     forest = ibhc(Mixture(prior, likelihood), kept, passes=2, seed=0)
+    logs = _weights(likelihood, rows, np.ascontiguousarray(forest.labels, dtype=np.int32))
+    assert logs.shape[0] == left.shape[0]
+    return np.asarray(np.logaddexp.reduce(logs, axis=1)), int(forest.n_clusters)
+
+
+def of_one_law(likelihood: Likelihood, rows: FloatArray) -> FloatArray:
+    """Log density of every other row given the rest in one cluster.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Resolved.
+    rows : (n, d)
+
+    Returns
+    -------
+    (n // 2,)
+    """
+    return np.asarray(_weights(likelihood, rows, np.zeros(rows[::2].shape[0], dtype=np.int32))[:, 0])
+
+
+def _weights(likelihood: Likelihood, rows: FloatArray, labels: npt.NDArray[np.int32]) -> FloatArray:
+    """Log weight of every other row in each cluster of the rest, and in one of its own."""
+    prior = DP(1.0)
     together = np.concatenate([np.arange(0, rows.shape[0], 2), np.arange(1, rows.shape[0], 2)])
     bound = likelihood.bind(rows[together])
-    labels = np.ascontiguousarray(forest.labels, dtype=np.int32)
     state = packed({"alpha": 1.0, "sigma": 0.0, "tau": 1.0, "log_u": 0.0})
-    logs = _core.Foresight(bound, kept.shape[0], labels, prior.to_core(), state).weights()
-    assert logs.shape[0] == left.shape[0]
-    return float(np.logaddexp.reduce(logs, axis=1).mean()), int(forest.n_clusters)
+    return _core.Foresight(bound, rows[::2].shape[0], labels, prior.to_core(), state).weights()
 
 
 def _measured(likelihood: Likelihood) -> list[Likelihood]:

@@ -1,0 +1,169 @@
+"""What a simpler description says better: fewer columns, measurements with columns apart, and counts as measurements.
+
+Full covariances in many columns have more to learn than few rows teach, columns that say nothing drown those that do, and counts that
+vary more than Poisson's law allows are tiled with clusters. So each proposal is held against a simpler one on rows left out (half of
+them, at most some hundreds, put into trees). The density of such rows nearly always prefers the more flexible of two models, so it says
+something where it does not:
+
+* With up to fifty rows a column, measurements are also tried with columns apart, those set aside about which the clusters of the others
+  say nothing (`hedgerow.proposing.aside`; they keep one law for all rows), and what is left correlated again unless it is better apart.
+  This is taken if it is better by three standard errors of the paired differences; columns apart only with fewer than twice as many
+  clusters, since boxes that tile a slanted cluster are two at the least.
+* Measurements in whole steps are taken instead of counts if they are as good with at most half as many clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hedgerow.data.kinds import Reading
+from hedgerow.likelihoods import GaussianWishart, Likelihood, Poisson, Prepared, Principal
+from hedgerow.likelihoods.base import FloatArray
+from hedgerow.likelihoods.fitting import some_rows
+from hedgerow.likelihoods.proposal import Proposal, rejoined
+from hedgerow.proposing.aside import columns_of, set_aside
+from hedgerow.proposing.scores import left_out, of_one_law
+
+__all__ = ["clearly_better", "simpler"]
+
+LEAST_ROWS, LEAST_COLUMNS, ROWS_PER_COLUMN = 40, 3, 50
+STANDARD_ERRORS = 3.0
+WIDTH = 64  # columns that decide how many rows are looked at, the same for every candidate
+APART = "columns apart, which describes rows left out better"
+MEASURED = "taken for measurements: counts would take {} clusters where these take {} and describe rows left out as well"
+
+
+def simpler(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | int] = ()) -> tuple[Proposal, Likelihood]:
+    """A proposal, or the simpler one that says more of rows left out; and its likelihood resolved.
+
+    Parameters
+    ----------
+    proposal : Proposal
+    resolved : Likelihood
+        That of the proposal, resolved.
+    wanted : collection of names or positions
+        Columns that are not set aside.
+
+    Returns
+    -------
+    Proposal, Likelihood
+    """
+    if proposal.reading is None or not proposal.reading.columns or resolved.takes_sparse:
+        return proposal, resolved
+    if resolved.check(proposal.X).shape[0] < LEAST_ROWS:
+        return proposal, resolved
+    before: Judged | None = None
+    counted = any(isinstance(part, Poisson) for part in resolved.factors())
+    other = _measured(proposal) if counted else None
+    if other is not None:
+        before, (likelihood, new) = _judged(proposal, resolved), _resolved(other)
+        if new.logs.mean() >= before.logs.mean() and 2 * new.clusters <= before.clusters:
+            other = _measured(proposal, MEASURED.format(before.clusters, new.clusters)) or other
+            proposal, resolved, before = other, likelihood, new
+    if not _few_rows(resolved, proposal):
+        return proposal, resolved
+    other, likelihood, new = _fewer_columns(proposal, wanted)
+    before = before or _judged(proposal, resolved)
+    if _is_better(new, before) if other.apart else clearly_better(new.logs, before.logs):
+        return other, likelihood
+    return proposal, resolved
+
+
+def _fewer_columns(proposal: Proposal, wanted: Collection[str | int]) -> tuple[Proposal, Likelihood, Judged]:
+    """The same with columns apart, bystanders set aside, and the others correlated again unless they are better apart."""
+    apart = rejoined(proposal, apart=APART)
+    resolved, judged = _resolved(apart)
+    found, likelihood = set_aside(apart, resolved, wanted)
+    if not found.aside:
+        return apart, resolved, judged
+    other = rejoined(found, apart="")
+    together, new = _resolved(other)
+    left = _judged(found, likelihood)
+    if _few_rows(together, other) and _is_better(left, new):
+        other, together, new = found, likelihood, left
+    names = columns_of(apart, resolved)
+    places = [names.index(name) for name in found.aside]
+    rest = resolved.for_columns(places)
+    if rest is None:
+        return apart, resolved, judged
+    data = resolved.check(apart.X)
+    rows = data[some_rows(len(data), WIDTH)][:, places]
+    return other, together, Judged(new.logs + of_one_law(rest, rows), new.clusters)
+
+
+class Judged(NamedTuple):
+    """What is said of rows left out.
+
+    Attributes
+    ----------
+    logs : (n,)
+        Log densities.
+    clusters : int
+        Of the tree over the others.
+
+    >>> Judged(np.zeros(2), 1).clusters
+    1
+    """
+
+    logs: FloatArray
+    clusters: int
+
+
+def _judged(proposal: Proposal, resolved: Likelihood) -> Judged:
+    data = resolved.check(proposal.X)
+    return Judged(*left_out(resolved, data[some_rows(len(data), WIDTH)]))
+
+
+def _resolved(proposal: Proposal) -> tuple[Likelihood, Judged]:
+    likelihood = proposal.likelihood.resolve(proposal.X)
+    return likelihood, _judged(proposal, likelihood)
+
+
+def _is_better(new: Judged, old: Judged) -> bool:
+    return new.clusters < 2 * old.clusters and clearly_better(new.logs, old.logs)
+
+
+def clearly_better(new: FloatArray, old: FloatArray) -> bool:
+    """Whether one log density of the same rows is above another by three standard errors.
+
+    Parameters
+    ----------
+    new, old : (n,)
+
+    Returns
+    -------
+    bool
+    """
+    gain = new - old
+    return bool(gain.mean() > STANDARD_ERRORS * gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+def _measured(proposal: Proposal, why: str = "") -> Proposal | None:
+    """The same with every column that was guessed to be counts among the measurements; None if there is none."""
+    reading = proposal.reading
+    assert reading is not None
+    counts = [column for column in reading.columns if column.kind == "count" and not column.given]
+    if not counts:
+        return None
+    columns = tuple(
+        replace(one, kind="number", why=one.why.replace("taken for counts", why)) if one in counts else one for one in reading.columns
+    )
+    return rejoined(proposal, reading=Reading(columns))
+
+
+def _few_rows(resolved: Likelihood, proposal: Proposal) -> bool:
+    """Whether more than two columns of measurements are correlated, and rows are not many for that."""
+    together = (GaussianWishart, Principal)
+    full = [places for places, part in resolved.groups() if any(isinstance(one, together) for one in _inside(part))]
+    width = max((len(places) for places in full), default=0)
+    return width >= LEAST_COLUMNS and len(resolved.check(proposal.X)) <= ROWS_PER_COLUMN * width
+
+
+def _inside(part: Likelihood) -> Iterator[Likelihood]:
+    yield part
+    if isinstance(part, Prepared):
+        yield part.likelihood
