@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import pty
 import select
@@ -12,7 +13,7 @@ import time
 
 import pytest
 
-from hedgerow.cli import main
+from hedgerow.cli import main, output
 from hedgerow.cli.command import build_parser
 
 COMMANDS = sorted(next(action.choices for action in build_parser()._actions if isinstance(action.choices, dict)))
@@ -123,3 +124,13 @@ def test_a_missing_extra_is_answered_with_its_install_line(tmp_path, arguments, 
     done = subprocess.run([sys.executable, "-c", hide], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"This needs {module}, which is not installed. Install it with: pip install 'hedgerow[{extra}]'" in done.stderr
+
+
+def test_help_fits_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(output, "line_width", lambda: 79)
+    parser = build_parser()
+    commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    for shown in (parser, *commands.choices.values()):
+        long = [line for line in shown.format_help().splitlines() if len(line) > 80 and "completion" not in line]
+        assert not long, long

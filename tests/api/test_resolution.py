@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import importlib
 import re
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -170,6 +173,61 @@ def test_ctrl_c_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
         hr.levels(model(), blobs(60)[0], **QUICK)  # type: ignore[arg-type]
 
 
+STOPPED = {"sample": 5, "point_estimate": 5, "placement": 3, "agreement": 3, "save": 1}  # which call is in the second level
+
+
+@pytest.mark.parametrize("where", STOPPED)
+def test_ctrl_c_is_never_lost(where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A real signal in the second level, at the end of each thing that a level is made of: what is inside may have taken it in."""
+    X, path = blobs(60)[0], tmp_path / "run.levels"
+    whole = hr.levels(model(), X, [1.0, 0.3, 0.05], **QUICK)  # type: ignore[arg-type]
+    place: Any = {"point_estimate": hr.Posterior, "save": hr.Levels}.get(where, importlib.import_module("hedgerow.resolution.ladder"))
+    right, calls = getattr(place, where), []
+
+    def signalled(*given: Any, **more: Any) -> Any:
+        told = right(*given, **more)
+        calls.append(1)
+        if len(calls) == STOPPED[where]:
+            kept = signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
+            with contextlib.suppress(KeyboardInterrupt):  # as `sample` and `point_estimate` do, which keep what they have
+                signal.raise_signal(signal.SIGINT)
+            assert kept is not signal.default_int_handler  # somebody notes it
+        return told
+
+    monkeypatch.setattr(place, where, signalled)
+    part = hr.levels(model(), X, [1.0, 0.3, 0.05], checkpoint=path, **QUICK)  # type: ignore[arg-type]
+    monkeypatch.undo()
+    assert part.stopped
+    assert 1 <= len(part) < 3
+    assert "The run was stopped" in part.notes[-1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    rest = hr.levels(model(), X, [1.0, 0.3, 0.05], checkpoint=path, **QUICK)  # type: ignore[arg-type]
+    assert not rest.stopped
+    for a, b in zip(rest, whole, strict=True):
+        assert np.array_equal(a.labels, b.labels)
+        assert np.array_equal(a.strengths, b.strengths)
+
+
+def test_an_estimate_cut_short_is_no_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = hr.Posterior.point_estimate
+    monkeypatch.setattr(hr.Posterior, "point_estimate", lambda *a, **k: dataclasses.replace(right(*a, **k), stopped=True))
+    with pytest.raises(KeyboardInterrupt):
+        hr.levels(model(), blobs(60)[0], [1.0], **QUICK)  # type: ignore[arg-type]
+
+
+def test_a_search_that_is_stopped_says_so_and_ends_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = hr.levels(model(), blobs(60)[0], [1.0, 0.02], **{**QUICK, "splits": 0})  # type: ignore[arg-type]
+    monkeypatch.setattr(Ladder, "level", lambda *given: None)
+    assert levels.about(3) in list(levels)
+    assert levels.stopped
+    assert levels.notes == ["The search for 3 clusters was stopped."]
+    monkeypatch.undo()
+    right = Ladder.level
+    monkeypatch.setattr(Ladder, "level", lambda self, power, *rest: right(self, power, *rest) if power == 1 else None)
+    with pytest.raises(KeyboardInterrupt):
+        hr.HedgerowClusterer(about=2, draws=10, warmup=10, chains=1, random_state=0).fit(blobs(60)[0])
+
+
 def test_the_ladder_goes_down_by_halves_and_then_between() -> None:
     assert next_power([1.0], [20], 8) == 0.5
     assert next_power([1.0, 0.5], [20, 10], 8) == 0.25
@@ -178,6 +236,9 @@ def test_the_ladder_goes_down_by_halves_and_then_between() -> None:
     assert next_power([1.0, 0.5, 0.25], [20, 10, 1], 3) is None
     assert next_power([1.0, 0.5], [2, 1], 8) is None
     assert next_power([1.0], [1], 8) is None
+    assert next_power([1.0, 0.5], [20, 1], 8, 0.93) == 0.25  # one cluster by a hair
+    assert next_power([1.0, 0.5], [2, 1], 8, 0.96) is None
+    assert next_power([1.0, 0.5], [2, 1], 8, float("nan")) is None
 
 
 def hard(labels: np.ndarray) -> np.ndarray:

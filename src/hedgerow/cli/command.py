@@ -37,7 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="hedgerow",
-        description="Bayesian clustering: how many clusters, which rows are in them, and how sure that is.",
+        description="Bayesian clustering: how many clusters, which rows in them, how sure that is.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -157,7 +157,9 @@ def _at_resolution(model: Mixture, source: Dataset, kernel: Kernel | None, optio
         raise ParameterError(f"--about {options.about}: must be at least 1.")
     quiet = False if options.quiet else None
     found = levels(model, source.X, splits=0, kernel=kernel, times=source.times, seed=options.seed, progress=quiet)
-    level = found.about(options.about, progress=quiet)
+    level = found[0] if found.stopped else found.about(options.about, progress=quiet)
+    if found.stopped:
+        raise KeyboardInterrupt
     told = f"power {level.power:.3g} gives {level.n_clusters} (hedgerow levels says more)"
     say(f"Resolution: {options.about} clusters asked for; {told}.")
     return replace(model, power=level.power), level.labels

@@ -9,9 +9,10 @@ from typing import Any
 
 from hedgerow.cli.labels import SAFE_HELP, write_table
 from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
-from hedgerow.cli.output import add_command, path_argument, read_title, say, text_of
+from hedgerow.cli.output import Interrupted, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.errors import ParameterError, need_extra
+from hedgerow.report.markup import counted
 from hedgerow.resolution import Level, Levels, levels
 from hedgerow.writing import check_target, whole_file, whole_path
 
@@ -94,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
         progress=False if options.quiet else None,
     )
     say()
-    if options.about is not None:
+    if options.about is not None and not found.stopped:
         level = found.about(options.about, progress=False if options.quiet else None)
         found.save(target)
         say(f"Nearest to {options.about} clusters: {_told(level)}.")
@@ -109,6 +110,8 @@ def run(options: argparse.Namespace) -> None:
     if options.labels is not None:
         _write_labels(Path(options.labels), found, source.rows, options.safe_csv)
         say(f"Written: {options.labels}")
+    if found.stopped:
+        raise Interrupted(f"stopped; {counted(len(found), 'level')} finished; the same command goes on with {target}")
 
 
 def _tell(found: Levels) -> None:

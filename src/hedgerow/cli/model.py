@@ -18,6 +18,7 @@ from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.proposing import default_prior, propose
+from hedgerow.report.markup import counted
 
 __all__ = ["add_model_arguments", "choose_model", "read_kernel", "read_likelihood", "read_prior", "tell_proposal"]
 
@@ -40,7 +41,8 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
     law: Prior = default_prior() if prior is None else read_prior(prior)
     n = source.X.shape[0]
     said = "" if prior is not None else " (--prior changes it)"
-    expects = "" if law.grouped else f", which expects about {law.expected_clusters(n):.0f} clusters in {n:,} rows"
+    about = 0 if law.grouped else round(law.expected_clusters(n))
+    expects = "" if law.grouped else f", which expects about {counted(about, 'cluster')} in {counted(n, 'row')}"
     say(f"Prior: {law}{expects}{said}.")
     if likelihood is not None:
         family = read_likelihood(likelihood)

@@ -325,6 +325,8 @@ class RunFolder:
         (self.path / LEVELS).unlink(missing_ok=True)
         model, kept = replace(post.model, power=1.0), self.path / LEVELS
         found = levels(model, post.X, kernel=kernel, times=post.times, seed=post.run["seed"], checkpoint=kept, progress=progress)
+        if found.stopped:
+            raise KeyboardInterrupt
         write_page(found, self.path / LEVELS_PAGE, notes.title, notes.columns, notes.rows)
 
     def finish(self, post: Posterior, notes: Notes, progress: bool | None = None) -> None:

@@ -48,14 +48,17 @@ EXAMPLES = """examples:
   hedgerow stream --state trees.hedge --id sensor < today.jsonl > new.jsonl
   tail -n +1 -f log.csv | hedgerow stream --forget 10min --when time
 
-a line in is a list of numbers or an object, or a row of a CSV file whose first line has the names:
+a line in is a list of numbers or an object, or a row of a CSV file whose
+first line has the names:
   [5.1, 3.5, 1.4, 0.2]
   {"sensor": "a7", "temperature": 21.5, "humidity": 0.43}
-lines out, one for each row, each event in the life of a cluster and each line that could not be used:
+lines out, one for each row, each event in the life of a cluster and each line
+that could not be used:
   {"row": 0, "id": "a7", "cluster": 0}
-  {"event": "split", "cluster": 5, "other": 0, "size": 3, "at": 340, "rows": [12, 88, 339]}
+  {"event": "split", "cluster": 5, "other": 0, "size": 1, "at": 9, "rows": [8]}
   {"line": 17, "error": "..."}
-and with --state, at the start and whenever it is saved, how many lines of input and rows it has in it:
+and with --state, at the start and whenever it is saved, how many lines of
+input and rows it has in it:
   {"state": "trees.hedge", "lines": 341, "rows": 340}
 """
 

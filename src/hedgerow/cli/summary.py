@@ -82,8 +82,12 @@ def _tell_clusters(found: Profiles) -> None:
     room = max(4, len(str(table["size"].max())))
     say(f"cluster  {'size':>{room}}  share  stability  {stands_out}")
     for i in range(min(table.n_rows, MOST_CLUSTERS)):
-        head = f"{table['cluster'][i]:>7}  {table['size'][i]:>{room}}  {table['share'][i]:>5.0%}  {table['stability'][i]:>9.3f}  "
+        head = f"{table['cluster'][i]:>7}  {table['size'][i]:>{room}}  {_share(table['share'][i]):>5}  {table['stability'][i]:>9.3f}  "
         say(head + (str(table["name"][i]) or "nothing"), len(head))
     if table.n_rows > MOST_CLUSTERS:
         rest = int(table["size"][MOST_CLUSTERS:].sum())
         say(f"and {table.n_rows - MOST_CLUSTERS:,} smaller ones with {rest:,} points together")
+
+
+def _share(share: float) -> str:
+    return "<1%" if share < 0.005 else f"{share:.0%}"

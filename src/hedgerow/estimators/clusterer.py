@@ -194,7 +194,10 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
             seed=seed,
             progress=bool(self.verbose),
         )
-        level = self.levels_.finest() if self.about is None else self.levels_.about(self.about, progress=bool(self.verbose))
+        if not self.levels_.stopped:
+            level = self.levels_.finest() if self.about is None else self.levels_.about(self.about, progress=bool(self.verbose))
+        if self.levels_.stopped:
+            raise KeyboardInterrupt
         return replace(model, power=level.power), level.labels
 
     @property

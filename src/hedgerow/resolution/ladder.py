@@ -30,6 +30,7 @@ FASTEST = 1 / 4  # a power far too small leaves the prior alone, whose draws hav
 STILL = 0.8  # of the clusters left: the next step is a longer one
 HALF_DRAWS, HALF_MOST, HALF_ROWS = 15, 150, 60_000  # draws of a half, more of them while rows x draws stay below the last
 HALF_RESTARTS = 2
+WHOLE = 0.95  # strength of a single cluster: below it, one is left by a hair
 SAME_FINENESS = 0.05  # of the logarithm: a half as fine as the whole
 
 
@@ -65,7 +66,13 @@ class Ladder:
         return int(self.plan.chains * (self.plan.warmup + self.plan.draws) + halves)
 
     def level(self, power: float, finer: Level | None, tell: Callable[[int, int, float], None]) -> Level | None:
-        """The level of one power; None where it was stopped."""
+        """The level of one power; None where it was stopped, whatever was going on."""
+        try:
+            return self._level(power, finer, tell)
+        except KeyboardInterrupt:
+            return None
+
+    def _level(self, power: float, finer: Level | None, tell: Callable[[int, int, float], None]) -> Level | None:
         plan = self.plan
         seed = np.random.SeedSequence([plan.seed, int(np.float64(power).view(np.uint64))])
         own, *others = (int(s) for s in seed.generate_state(1 + 2 * plan.splits, np.uint64) >> np.uint64(1))
@@ -82,7 +89,10 @@ class Ladder:
             return None
         done = plan.chains * (plan.warmup + plan.draws)
         strengths, weakest = np.empty((plan.splits, 2)), np.empty((plan.splits, 2))
-        labels = post.point_estimate().labels
+        best = post.point_estimate()
+        if best.stopped:  # by Ctrl-C: another search would end elsewhere
+            return None
+        labels = best.labels
         for split, rows in enumerate(self.halves):
             for half, where in enumerate(rows):
                 told = self._foretell(power, labels, where, rows[1 - half], others[2 * split + half])
@@ -104,22 +114,19 @@ class Ladder:
         seed: int,
         count: Callable[[Update], None] | None,
     ) -> Posterior | None:
-        try:
-            post = sample(
-                replace(self.model, power=power),
-                X,
-                kernel=self.kernel,
-                draws=draws,
-                warmup=warmup,
-                chains=chains,
-                seed=seed,
-                init=init,
-                times=times,
-                callbacks=() if count is None else (count,),
-                progress=False,
-            )
-        except KeyboardInterrupt:
-            return None
+        post = sample(
+            replace(self.model, power=power),
+            X,
+            kernel=self.kernel,
+            draws=draws,
+            warmup=warmup,
+            chains=chains,
+            seed=seed,
+            init=init,
+            times=times,
+            callbacks=() if count is None else (count,),
+            progress=False,
+        )
         return None if post.run.get("interrupted") else post
 
     def _foretell(
@@ -140,7 +147,10 @@ class Ladder:
             )
             if post is None:
                 return None
-            found = post.point_estimate(restarts=HALF_RESTARTS).labels
+            best = post.point_estimate(restarts=HALF_RESTARTS)
+            if best.stopped:
+                return None
+            found = best.labels
             coarser = wanted - float(np.log(fineness(found)))
             fits.append((abs(coarser), post, found))
             if coarser <= SAME_FINENESS or power == 1:
@@ -154,15 +164,15 @@ def _half_draws(rows: int) -> int:
     return int(min(HALF_MOST, max(HALF_DRAWS, HALF_ROWS // max(rows, 1))))
 
 
-def next_power(powers: list[float], clusters: list[int], most: int) -> float | None:
+def next_power(powers: list[float], clusters: list[int], most: int, coarsest: float = 1.0) -> float | None:
     """The next power to look at, given those seen from fine to coarse with their numbers of clusters; None when done.
 
-    Down by halves until one cluster is left, faster while next to nothing changes; then, while there is room, between the two
-    neighbours whose numbers of clusters are farthest apart.
+    Down by halves until one cluster is left that halves leave whole (`coarsest` is the strength of the last level), faster while next
+    to nothing changes; then, while there is room, between the two neighbours whose numbers of clusters are farthest apart.
     """
     if not powers or len(powers) >= most:
         return None
-    if clusters[-1] > 1:
+    if clusters[-1] > 1 or coarsest < WHOLE:
         step = DOWN
         for before, after in itertools.pairwise(clusters):
             step = max(step**2, FASTEST) if after >= STILL * before else DOWN

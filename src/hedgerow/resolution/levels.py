@@ -18,12 +18,14 @@ from hedgerow.plots.canvas import drawn
 from hedgerow.plots.flow import flow_svg
 from hedgerow.report import write_report
 from hedgerow.report.levels import AGREED, levels_headline
-from hedgerow.report.markup import said
+from hedgerow.report.markup import counted, said
 from hedgerow.resolution import storing
 from hedgerow.resolution.asking import checked_powers, is_number, is_whole
 from hedgerow.resolution.ladder import Ladder, Plan, next_power
-from hedgerow.resolution.level import Level, flow_counts
+from hedgerow.resolution.level import Level
 from hedgerow.resolution.reporting import opened_at, payload_of
+from hedgerow.resolution.tables import flow_table, summary_table
+from hedgerow.sampling.interrupts import Stop, note_interrupts
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.summaries.table import Table
 
@@ -42,6 +44,8 @@ class Levels:
         What samples further levels.
     notes : list of str
         What was done beyond the plan: levels added, a run that was stopped.
+    stopped : bool
+        Whether Ctrl-C ended the run, or a search for a level, before it was done.
 
     >>> import hedgerow as hr
     >>> X = hr.data.ring13(n=130).X
@@ -63,6 +67,7 @@ class Levels:
     def __init__(self, items: Sequence[Level], ladder: Ladder | None, notes: Sequence[str] = ()) -> None:
         self.items = sorted(items, key=lambda level: level.power)
         self.notes = list(notes)
+        self.stopped = False
         self.ladder = ladder
 
     @property
@@ -108,17 +113,14 @@ class Levels:
         Level
         """
         require(is_whole(clusters) and clusters >= 1, "Levels.about", "clusters", clusters, "be a whole number of at least 1")
-        for _ in range(TRIES):
-            power = self._between(clusters)
-            if power is None or self.ladder is None:
-                break
-            with open_progress(progress, 1, self.ladder.steps, "power") as bars:
-                added = self._add(power, bars, 0)
-            if added is None:
-                break
-            self.notes.append(
-                f"The level of power {power:.3g} ({added.n_clusters} clusters) was added to come near {clusters} clusters."
-            )
+        stop = Stop()
+        try:
+            with note_interrupts(stop):
+                self._approach(clusters, progress, stop)
+        except KeyboardInterrupt:
+            stop.interrupted = True
+        if stop.interrupted:
+            self._stop(f"The search for {clusters} clusters was stopped.")
         return min(self.items, key=lambda level: (abs(level.n_clusters - clusters), level.power))
 
     def flow(self) -> Table:
@@ -129,16 +131,7 @@ class Levels:
         Table
             power and cluster of the coarser level, finer power and cluster, rows in common, and their share of either cluster.
         """
-        rows: list[tuple[float, ...]] = []
-        for coarse, fine in zip(self.items[:-1], self.items[1:], strict=True):
-            counts = flow_counts(coarse.labels, fine.labels)
-            across, down = counts.sum(axis=1), counts.sum(axis=0)
-            for a, b in zip(*np.nonzero(counts), strict=True):
-                shared = int(counts[a, b])
-                rows.append((coarse.power, int(a), fine.power, int(b), shared, shared / across[a], shared / down[b]))
-        names = ("power", "cluster", "finer_power", "finer_cluster", "rows", "share", "finer_share")
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-        return Table(dict(zip(names, columns, strict=True)), title="which cluster parts into which, from coarse to fine")
+        return flow_table(self.items)
 
     def summary(self) -> Table:
         """One row a level: power, clusters, small ones among them, strength with its spread, the weakest cluster, R-hat.
@@ -147,22 +140,7 @@ class Levels:
         -------
         Table
         """
-        columns: dict[str, Any] = {
-            "power": [level.power for level in self.items],
-            "clusters": [level.n_clusters for level in self.items],
-            "small": [level.n_small for level in self.items],
-            "strength": [level.strength for level in self.items],
-            "spread": [level.spread for level in self.items],
-            "weakest": [float(level.weakest.mean()) if level.weakest.size else float("nan") for level in self.items],
-            "rhat": [level.rhat for level in self.items],
-        }
-        note = (
-            "small: clusters with less than 1% of the rows. strength: how far clusters of one half of the rows foretell those of the "
-        )
-        note += "other, 0 for chance. Powers below 1 are no posterior."
-        note = " ".join(part for part in (note, self._halved(), *self.notes) if part)
-        places = dict.fromkeys(("strength", "spread", "weakest", "rhat"), 2)
-        return Table(columns, title="levels from coarse to fine", note=note, decimals=places)
+        return summary_table(self.items, self.ladder, self.notes)
 
     def to_pandas(self) -> Any:
         """`summary` as a pandas DataFrame.
@@ -220,10 +198,9 @@ class Levels:
             path, self.items, None if ladder is None else ladder.plan, None if ladder is None else ladder.kernel, self.notes
         )
 
-    def _halved(self) -> str:
-        if self.ladder is None or self.ladder.rows_halved in (0, self.ladder.n):
-            return ""
-        return f"Halves were taken of {self.ladder.rows_halved:,} of {self.ladder.n:,} rows."
+    def _stop(self, why: str) -> None:
+        self.stopped = True
+        self.notes.append(why)
 
     def _between(self, clusters: int) -> float | None:
         """A power that may have so many clusters; None where there is no use in looking."""
@@ -238,6 +215,21 @@ class Levels:
             middle = float(np.sqrt(fine * max(coarser)))
             return middle if fine / max(coarser) > 1.01 else None
         return fine / 2 if fine / 2 >= LEAST_POWER else None
+
+    def _approach(self, clusters: int, progress: bool | None, stop: Stop) -> None:
+        """Add levels until one has so many clusters, none can, or somebody stops it."""
+        for _ in range(TRIES):
+            power = self._between(clusters)
+            if power is None or self.ladder is None or stop.interrupted:
+                return
+            with open_progress(progress, 1, self.ladder.steps, "power") as bars:
+                added = self._add(power, bars, 0)
+            if added is None:
+                stop.interrupted = True
+                return
+            self.notes.append(
+                f"The level of power {power:.3g} ({counted(added.n_clusters, 'cluster')}) was added to come near {clusters} clusters."
+            )
 
     def _add(self, power: float, bars: Any, bar: int) -> Level | None:
         """Sample one more power, from the nearest finer level; None where that was stopped."""
@@ -340,8 +332,7 @@ def levels(
     >>> found[0].n_clusters
     1
     """
-    owner = "levels"
-    require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
+    require(isinstance(model, Mixture), owner := "levels", "model", model, "be a Mixture")
     least = {"n_levels": 1, "draws": 1, "warmup": 0, "chains": 1, "splits": 0, "max_rows": 4}
     given = {"n_levels": n_levels, "draws": draws, "warmup": warmup, "chains": chains, "splits": splits, "max_rows": max_rows}
     for name, value in given.items():
@@ -369,25 +360,38 @@ def _run(
     progress: bool | None,
 ) -> None:
     """Level after level, until all are there or somebody stops it."""
-    with open_progress(progress, len(wanted) if wanted is not None else most, ladder.steps, "level") as bars:
-        while True:
-            fine_first = found.items[::-1]
-            if wanted is not None:
-                power = next((power for power in wanted if power not in found.powers), None)
-            elif not fine_first:
-                power = ladder.model.power
-            else:
-                power = next_power([level.power for level in fine_first], [level.n_clusters for level in fine_first], most)
-            if power is None:
-                bars.tally.settle(len(found))
-                return
-            if found._add(power, bars, len(found)) is None:
-                if not found.items:
-                    raise KeyboardInterrupt
-                found.notes.append(f"The run was stopped; {len(found)} levels were finished.")
-                return
-            if checkpoint is not None:
-                found.save(checkpoint)
+    stop, ended = Stop(), False
+    try:
+        units = most if wanted is None else len(wanted)
+        with note_interrupts(stop), open_progress(progress, units, ladder.steps, "level") as bars:
+            while True:
+                power = _next(found, wanted, ladder, most)
+                ended = power is None
+                if power is None:
+                    bars.tally.settle(len(found))
+                    return
+                if stop.interrupted or found._add(power, bars, len(found)) is None:
+                    break
+                if checkpoint is not None:
+                    found.save(checkpoint)
+    except KeyboardInterrupt:
+        pass
+    if ended:
+        return
+    if not found.items:
+        raise KeyboardInterrupt
+    found._stop(f"The run was stopped; {counted(len(found), 'level')} finished.")
+
+
+def _next(found: Levels, wanted: list[float] | None, ladder: Ladder, most: int) -> float | None:
+    """The power to look at next; None when all are there."""
+    if wanted is not None:
+        return next((power for power in wanted if power not in found.powers), None)
+    if not found.items:
+        return ladder.model.power
+    fine_first = found.items[::-1]
+    counts = [level.n_clusters for level in fine_first]
+    return next_power([level.power for level in fine_first], counts, most, fine_first[-1].strength)
 
 
 def _told(level: Level) -> str:
