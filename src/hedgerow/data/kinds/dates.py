@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.kinds.numbers import PLAIN
 from hedgerow.data.kinds.words import is_gap
 
 __all__ = ["DAY", "epoch_unit", "find_order", "read_clock", "read_moment"]
@@ -38,6 +39,7 @@ _FORMS = {
 }
 _ALONE = re.compile(_CLOCK)
 _LONGEST = 60
+_DIGITS = 8  # of a date in digits alone: no other is a number as well
 #: Seconds since 1970: from 2000 to 2035 numbers are taken for moments by themselves, from 1975 to 2100 where a name says so.
 _LONGEST_SPAN = 15 * 365 * 86_400  # numbers that go over more years are anything
 _SURE, _POSSIBLE = (946_684_800, 2_051_222_400), (157_766_400, 4_102_444_800)
@@ -69,7 +71,7 @@ def _orders(texts: Sequence[str]) -> tuple[bool, ...]:
 
 def read_moment(text: str, day_first: bool = False) -> int | None:
     """Microseconds since 1970 of a date with or without a clock; None for a text that is none."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or (len(text) != _DIGITS and PLAIN.fullmatch(text)):
         return None
     small = text.lower().strip()
     for name, form in _FORMS.items():
@@ -101,7 +103,7 @@ def _moment(match: re.Match[str], day_first: bool) -> int | None:
 
 def read_clock(text: str) -> int | None:
     """Microseconds since midnight of a clock without a date."""
-    match = _ALONE.fullmatch(text.lower().strip()) if len(text) <= _LONGEST else None
+    match = _ALONE.fullmatch(text.lower().strip()) if ":" in text and len(text) <= _LONGEST else None
     return None if match is None else _microseconds(match.groupdict())
 
 
