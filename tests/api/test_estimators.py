@@ -22,10 +22,11 @@ from hedgerow import data
 from hedgerow.errors import ParameterError
 from hedgerow.estimators import BayesianHierarchicalClustering, HedgerowClusterer, IncrementalBHC
 from hedgerow.estimators.clusterer import _warn_if_apart
-from hedgerow.estimators.defaults import default_draws
+from hedgerow.estimators.defaults import default_draws, default_warmup
 from hedgerow.kernels import Gibbs
 from hedgerow.likelihoods import Categorical, GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Product
 from hedgerow.mixture import Mixture
+from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, NGG, MixedNRM
 from hedgerow.sampling import sample
 from hedgerow.summaries import ari
@@ -131,6 +132,48 @@ def test_chains_apart_with_the_same_labels_are_told_so():
     shifted = replace(post, log_joint=post.log_joint + np.array([[0.0], [1e3]]))
     with pytest.warns(ConvergenceWarning, match="Each of the 2 chains alone gives the same labels"):
         _warn_if_apart(shifted, "vi")
+
+
+def test_of_many_rows_some_are_compared(monkeypatch):
+    """Fifty draws of two chains that part the rows otherwise: the index is that of the rows looked at, which are said."""
+    rng = np.random.default_rng(0)
+    X = np.repeat([[0.0, 0.0], [50.0, 50.0]], 150, axis=0) + rng.normal(size=(300, 2))
+    post = sample(Mixture(DP(1.0), GaussianDiagonal(r=0.01)), X, draws=60, warmup=50, chains=2, seed=0)
+    halves, noise = np.arange(300) // 150, rng.integers(2, size=300)
+    noise[::6] = halves[::6]  # of the fifty rows that are looked at
+    labels, height = np.stack([[halves] * 60, [noise] * 60]).astype(np.int32), post.log_joint + np.array([[0.0], [1e3]])
+    apart = replace(post, labels=labels, n_clusters=np.full((2, 60), 2, np.int32), log_joint=height)
+    with pytest.warns(ConvergenceWarning, match=r"differ from another's \(adjusted Rand index 0\.\d+ at worst\)"):
+        _warn_if_apart(apart, "vi")
+    monkeypatch.setattr("hedgerow.estimators.clusterer.COMPARED", 50)
+    with pytest.warns(ConvergenceWarning, match="gives the same labels, as far as 50 rows show"):
+        _warn_if_apart(apart, "vi")
+
+
+def test_ctrl_c_after_the_draws_keeps_the_fit(monkeypatch):
+    """While rows are judged it is heard the second time; while chains are compared it ends that."""
+    X = np.repeat([[0.0, 0.0], [50.0, 50.0]], 30, axis=0) + np.random.default_rng(0).normal(size=(60, 2))
+    whole = HedgerowClusterer(**QUICK).fit(X)
+    judge, struck = Posterior.uncertainty, []
+
+    def strike(self: Posterior, *args: Any) -> Any:
+        struck.append(1)
+        if len(struck) == 1:
+            raise KeyboardInterrupt
+        return judge(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Posterior, "uncertainty", strike)
+        kept = HedgerowClusterer(**QUICK).fit(X)
+    assert len(struck) == 2
+    np.testing.assert_array_equal(kept.labels_, whole.labels_)
+    np.testing.assert_array_equal(kept.probabilities_, whole.probabilities_)
+
+    post = sample(Mixture(DP(1.0), GaussianDiagonal(r=0.01)), X, draws=60, warmup=50, chains=2, seed=0)
+    stopped = replace(post.point_estimate(), stopped=True)
+    monkeypatch.setattr("hedgerow.estimators.clusterer.point_estimate", lambda *_: stopped)
+    with pytest.warns(ConvergenceWarning, match="Stopped before the labels"):
+        _warn_if_apart(replace(post, log_joint=post.log_joint + np.array([[0.0], [1e3]])), "vi")
 
 
 # defaults
@@ -403,6 +446,9 @@ def test_runs_are_as_long_as_the_data_allow():
     gaps = np.where(np.random.default_rng(1).random(whole.shape) < 0.25, np.nan, whole)
     full = GaussianWishart(mean=0.0, r=0.1, nu=26.0, psi=5.0)
     assert [length(full, X) for X in (whole, gaps)] == [2_000, 619]  # a gap is as much work as a row
+    many = [np.zeros((n, 2)) for n in (150, 250_000, 700_000)]
+    assert [length(apart, X) for X in many] == [2_000, 250, 125]
+    assert [default_warmup(Mixture(DP(1.0), apart).resolve(X), X) for X in many] == [500, 175, 62]
     found = HedgerowClusterer(chains=1, random_state=0).fit(np.arange(12.0).reshape(-1, 1))
     assert found.posterior_.run["until"]["max_draws"] == 2_000
     assert found.posterior_.run["draws"] <= 2_000

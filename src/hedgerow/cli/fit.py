@@ -15,7 +15,7 @@ from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import STAGES, Notes, RunFolder, read_every
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError, need_extra
-from hedgerow.estimators.defaults import SOME_DRAWS, default_draws
+from hedgerow.estimators.defaults import SOME_DRAWS, default_draws, default_warmup
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.resolution import levels
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> None:
                     kernel=kernel,
                     init=init,
                     times=source.times,
-                    warmup=min(500, length) if options.warmup is None else options.warmup,
+                    warmup=default_warmup(model, source.X) if options.warmup is None else options.warmup,
                     **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed")},
                     until=until,
                     callbacks=[begun],

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow.errors import require
 from hedgerow.estimators.base import GivenRows, PredictingClusterer, asks_new_rows
-from hedgerow.estimators.defaults import default_draws
+from hedgerow.estimators.defaults import default_draws, default_warmup
 from hedgerow.estimators.showing import Showing
 from hedgerow.estimators.validation import model_for, read_seed, read_X
 from hedgerow.estimators.weights import fold_labels, fold_means
@@ -27,12 +27,13 @@ from hedgerow.resolution.asking import is_whole
 from hedgerow.sampling import Agreement, sample
 from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
+from hedgerow.summaries.clusters import Uncertainty
 from hedgerow.summaries.distances import Loss, check_loss
-from hedgerow.summaries.narrow import chains_apart
 
 __all__ = ["HedgerowClusterer"]
 
 FAR_APART = 1.1  # R-hat of the log joint from which chains are told to disagree
+COMPARED = 10_000  # rows, at even distances, on which the labels of single chains are compared then
 PREDICTION_DRAWS = 200
 LEVELS, SPLITS = 8, 3
 STAGES = ("one partition for all draws", "how sure each row is")
@@ -60,8 +61,8 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         What the labels minimise in expectation.
     draws, warmup : int, default as many as it takes
         As for `sample`. Left out, chains are run until they agree: at most 2,000 draws after 500 up to 7,500 entries (rows x
-        columns), then fewer in proportion, but 250 and 250 up to 350,000 entries, and 20 and 20 always. Memory: chains x draws x rows
-        x 4 bytes, or a byte or two where that is over 134 MB.
+        columns), then fewer in proportion, but 250 and 250 up to 350,000 entries, 250 draws up to 700,000, and 20 and 20 always.
+        Memory: chains x draws x rows x 4 bytes, or a byte or two where that is over 134 MB.
     until : Agreement, default Agreement() within those limits
         When chains agree well enough, and what may be spent on it.
     chains : int, default 4
@@ -128,15 +129,14 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         model, seed = model_for(self, data), read_seed(self.random_state, type(self).__name__)
         model, init = self._at_resolution(model, data, groups, seed)
         model = model.resolve(data)
-        length = default_draws(model, data)
         with whole_job(bool(self.verbose), STAGES):
             post = sample(
                 model,
                 data,
                 kernel=self.kernel,
                 draws=self.draws,
-                until=self._until(length),
-                warmup=min(500, length) if self.warmup is None else self.warmup,
+                until=self._until(model, data),
+                warmup=default_warmup(model, data) if self.warmup is None else self.warmup,
                 chains=self.chains,
                 seed=seed,
                 init=init,
@@ -145,7 +145,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
             own = self._labels_of(post)
             stage(STAGES[1])
-            sure = post.uncertainty(own).probability
+            sure = _how_sure(post, own).probability
             stage("")
         self.posterior_: Posterior = post
         self.model_: Mixture = model if post.model is None else post.model
@@ -208,11 +208,11 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._outlier_scores = fold_means(scores, self._partition, self.labels_, self._rows)
         return self._outlier_scores
 
-    def _until(self, length: int) -> Agreement | None:
+    def _until(self, model: Mixture, data: Any) -> Agreement | None:
         if self.draws is not None:
             require(self.until is None, type(self).__name__, "until", self.until, "be left out where draws is given")
             return None
-        return Agreement(max_draws=length) if self.until is None else self.until
+        return Agreement(max_draws=default_draws(model, data)) if self.until is None else self.until
 
     def _predict(self, data: Any, times: Any) -> npt.NDArray[np.int32]:
         return self.posterior_.predict(data, partition=self._partition, times=times, max_draws=PREDICTION_DRAWS)
@@ -245,6 +245,14 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return proba
 
 
+def _how_sure(post: Posterior, own: npt.NDArray[np.int32]) -> Uncertainty:
+    """`uncertainty`, through the first Ctrl-C: it takes moments, and all that was drawn would be lost with it."""
+    try:
+        return post.uncertainty(own)
+    except KeyboardInterrupt:
+        return post.uncertainty(own)
+
+
 def _warn_if_apart(post: Posterior, loss: Loss) -> None:
     """Say so where chains ended in different places, and whether the labels that each of them gives alone differ."""
     if post.chains < 2 or post.draws < 50:
@@ -252,16 +260,27 @@ def _warn_if_apart(post: Posterior, loss: Loss) -> None:
     apart = rhat(post.log_joint)
     if apart <= FAR_APART:
         return
-    alone = [point_estimate(chain, loss).labels for chain in chains_apart(post.labels)]
-    alike = min(ari(one, other) for i, one in enumerate(alone) for other in alone[:i])
-    if alike == 1.0:
-        told = f"Each of the {post.chains} chains alone gives the same labels; probabilities may still depend on random_state."
-    else:
-        told = f"Labels that one chain alone gives differ from another's (adjusted Rand index {alike:.2f} at worst): "
-        told += "they may depend on random_state."
+    told = _same_alone(post, loss)
     warnings.warn(
         f"The chains do not agree yet on the log joint (R-hat {apart:.2f}). {told} "
         "Raise warmup and draws, or look at posterior_.summary().",
         ConvergenceWarning,
         stacklevel=3,
     )
+
+
+def _same_alone(post: Posterior, loss: Loss) -> str:
+    """Whether chains give the same labels each alone, by some of the rows where there are many."""
+    step = -(-post.n // COMPARED)
+    some = "" if step == 1 else f", as far as {-(-post.n // step):,} rows show"
+    alone = []
+    for chain in range(post.chains):
+        found = point_estimate(post.labels[chain, :, ::step], loss)
+        if found.stopped:
+            return "Stopped before the labels that each chain alone gives were compared."
+        alone.append(found.labels)
+    alike = min(ari(one, other) for i, one in enumerate(alone) for other in alone[:i])
+    if alike == 1.0:
+        return f"Each of the {post.chains} chains alone gives the same labels{some}; probabilities may still depend on random_state."
+    told = f"Labels that one chain alone gives differ from another's (adjusted Rand index {alike:.2f} at worst{some}): "
+    return told + "they may depend on random_state."

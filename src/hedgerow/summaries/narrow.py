@@ -17,7 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from hedgerow.summaries.partitions import Labels, as_draws, canonical, is_canonical, merge_points
 from hedgerow.summaries.points import Points
 
-__all__ = ["MANY", "NarrowLabels", "as_points", "as_stored", "chains_apart", "keep", "label_type", "narrowed"]
+__all__ = ["MANY", "NarrowLabels", "as_points", "as_stored", "keep", "label_type", "narrowed"]
 
 MANY = 1 << 25  # labels; up to so many are an int32 array
 _TYPES: tuple[type[np.uint8 | np.uint16 | np.int32], ...] = (np.uint8, np.uint16, np.int32)
@@ -119,13 +119,6 @@ def as_stored(labels: Any) -> npt.NDArray[Any]:
     """The draws (D, n) of `NarrowLabels` in their own type."""
     stored: npt.NDArray[Any] = labels.stored
     return stored.reshape(-1, stored.shape[-1])
-
-
-def chains_apart(labels: Any) -> list[Any]:
-    """The draws (chain, draw, n) of each chain alone, kept as they are: (1, draw, n) each."""
-    if isinstance(labels, NarrowLabels):
-        return [NarrowLabels(part[None]) for part in labels.stored]
-    return [part[None] for part in labels]
 
 
 def as_points(labels: Any, owner: str) -> Points:

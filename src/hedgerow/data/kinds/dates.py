@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.kinds.numbers import PLAIN
 from hedgerow.data.kinds.words import MONTHS, is_gap
 
 __all__ = [
@@ -82,6 +83,8 @@ _SECONDS = {
 }
 _LONGEST = 60
 SOME = 200  # texts are looked at first
+#: Numbers that may be dates as well: digits alone, or a year and a month with a point between.
+_PLAIN_MOMENT = re.compile(r"[0-9]{8}|[0-9]{12}|[0-9]{14}|[0-9]{4}\.(?:0[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])\.[0-9]{4}")
 #: Seconds since 1970: from 2000 to 2035 numbers are taken for moments by themselves, from 1975 to 2100 where a name says so.
 _LONGEST_SPAN = 15 * 365 * 86_400  # numbers that go over more years are anything
 _SURE, _POSSIBLE = (946_684_800, 2_051_222_400), (157_766_400, 4_102_444_800)
@@ -135,7 +138,7 @@ def plain_letters(text: str) -> str:
 
 def read_moment(text: str, day_first: Order = False) -> int | None:
     """Microseconds since 1970 of a date with or without a clock; None for a text that is none."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or (PLAIN.fullmatch(text) and not _PLAIN_MOMENT.fullmatch(text)):
         return None
     small = plain_letters(text)
     for name, form in _FORMS.items():
@@ -216,7 +219,7 @@ def _moment(match: re.Match[str], order: Order) -> int | None:
 
 def read_clock(text: str) -> int | None:
     """Microseconds since midnight of a clock without a date."""
-    small = text.lower().strip() if len(text) <= _LONGEST else ""
+    small = text.lower().strip() if len(text) <= _LONGEST and not PLAIN.fullmatch(text) else ""
     match = next((match for form in _ALONE if (match := form.fullmatch(small))), None)
     return None if match is None else _microseconds(match.groupdict())
 

@@ -6,6 +6,7 @@ are read as the first ones were.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 
 from hedgerow.data.kinds.words import is_gap
 
-__all__ = ["Manner", "find_manner", "limits", "why_no_number"]
+__all__ = ["PLAIN", "Manner", "find_manner", "limits", "why_no_number"]
+
+#: Numbers as programs write them. Columns of measurements are nothing else, and as many texts as rows.
+PLAIN = re.compile(r"(?P<sign>[+-])?(?P<digits>[0-9]+(?:\.[0-9]+)?)(?P<power>[eE][+-]?[0-9]+)?")
 
 _SPACES = " \u00a0\u2009\u202f"
 _GROUPING = f"'’_{_SPACES}"
@@ -62,6 +66,9 @@ class Manner:
 
     def read(self, text: str) -> float | None:
         """The number; None for a text that is none."""
+        if self.decimal == "." and not self.thousands and len(text) <= _LONGEST and PLAIN.fullmatch(text):
+            number = float(text)
+            return None if math.isinf(number) else number
         found = _parts(text)
         if found is None:
             return None
@@ -109,6 +116,10 @@ def _parts(text: str) -> tuple[str, str, bool, str] | None:
     """Digits with their marks, power of ten, whether negative, and the unit."""
     if len(text) > _LONGEST:
         return None
+    plain = PLAIN.fullmatch(text)
+    if plain is not None:
+        sign, digits, power = plain.groups()
+        return digits, power or "", sign == "-", ""
     text = _POWER.sub(lambda m: "e" + (m[1] or m[2]).replace("−", "-"), _ERROR.sub("", _FOOTNOTE.sub("", _ABOUT.sub("", text.strip()))))
     out_of = _OUT_OF.search(text)
     if out_of is not None:
@@ -154,8 +165,9 @@ def find_manner(texts: Sequence[str], counts: Sequence[int]) -> tuple[Manner, li
     manner = Manner(*_marks([digits for (digits, _, _, _), _ in parts]), unit, scaled)
     if units[""] and unit and not scaled and units[unit] < units[""]:
         manner = Manner(manner.decimal, manner.thousands)
-    others = [text for text, _ in kept if manner.read(text) is None]
-    good = sum(count for text, count in kept if manner.read(text) is not None)
+    numbers = [manner.read(text) is not None for text, _ in kept]
+    others = [text for (text, _), number in zip(kept, numbers, strict=True) if not number]
+    good = sum(count for (_, count), number in zip(kept, numbers, strict=True) if number)
     few = len(others) <= 3 and not any(character.isdigit() for text in others for character in text)
     return (manner, others) if good >= 0.8 * total and (few or good >= 0.98 * total) else None
 
