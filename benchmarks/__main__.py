@@ -10,7 +10,7 @@ import sys
 import benchmarks
 
 NAMES = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_") and m.name != "sets")
-SLOW = {"agree", "everyday", "mixed", "samplers", "streams", "summaries", "video", "waiting", "years"}
+SLOW = {"agree", "crowds", "everyday", "mixed", "samplers", "streams", "summaries", "video", "waiting", "years"}
 
 
 WITH_TABLES = {"agree", "everyday", "summaries", "waiting"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import hedgerow as hr
 
@@ -92,3 +93,18 @@ def test_starts_one_per_chain(model, X) -> None:
 def test_starts_refused(model, X, init, words) -> None:
     with pytest.raises(hr.ParameterError, match=words):
         hr.sample(model, X, chains=2, init=init)
+
+
+def test_where_clusters_are_very_many_chains_start_from_trees() -> None:
+    """The first thousands of rows are of as many clusters, and are taken for a few wide ones."""
+    rng = np.random.default_rng(1)
+    truth = rng.permutation(np.arange(8000) % 800)
+    X = rng.uniform(0, 10, (800, 6))[truth] + rng.normal(0, 0.3, (8000, 6))
+    model = hr.Mixture(hr.DP(hr.Gamma(1, 1)), hr.GaussianWishart()).resolve(X)
+    near = hr.sample(model, X, draws=5, warmup=15, chains=2, seed=0)
+    assert min(adjusted_rand_score(truth, labels) for labels in near.labels[:, -1]) > 0.9
+    assert (near.labels[0, -1] != near.labels[1, -1]).any()  # each chain from its own
+    known = hr.sample(model, X, draws=5, warmup=15, chains=2, seed=0, init=truth)
+    assert near.log_joint[:, -1].mean() > known.log_joint[:, -1].mean() - 100  # of 85,000
+    again = hr.sample(model, X, draws=5, warmup=15, chains=2, seed=0)
+    np.testing.assert_array_equal(again.labels, near.labels)

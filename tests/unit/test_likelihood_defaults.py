@@ -50,6 +50,29 @@ def test_what_is_given_stays_and_the_rest_is_resolved() -> None:
         assert resolved.is_resolved
 
 
+def crowd(clusters: int, rows: int, seed: int = 0) -> npt.NDArray[np.float64]:
+    """Clusters of ten rows, say, of spread 0.3 in a cube of side 10."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(0, 10, (clusters, 6))[np.arange(rows) % clusters] + rng.normal(0, 0.3, (rows, 6))
+
+
+def test_clusters_too_many_for_a_sample_of_rows_are_seen_in_a_region() -> None:
+    X = crowd(1000, 10_000)
+    model = GaussianWishart().resolve(X)
+    assert model.r <= 0.03  # centres are thirty spreads from the middle
+    assert (model.expected_variances() < 0.1 * X.var(axis=0)).all()
+    again = GaussianWishart().resolve(X * 1e6 + 3e6)
+    assert (again.r, again.nu) == (model.r, model.nu)
+    np.testing.assert_allclose(again.psi, model.psi * 1e12, rtol=1e-6, atol=1e-3)
+    given = GaussianWishart(r=0.2, nu=11.0).resolve(X)
+    assert (given.r, given.nu) == (0.2, 11.0)
+    with_gaps = X.copy()
+    with_gaps[::50, 2] = np.nan
+    assert GaussianWishart().resolve(with_gaps).r <= 0.03
+    for few in (crowd(20, 4000), np.random.default_rng(0).uniform(size=(4000, 6)), crowd(100, 900)):
+        assert GaussianWishart().resolve(few).r == 0.1
+
+
 def test_from_aistats2014_follows_units() -> None:
     X = ring13(n=130).X
     model = GaussianWishart.from_aistats2014(X)

@@ -3,17 +3,23 @@
 The expected covariance of a cluster is a share c of the columns' variances, and c with the degrees of freedom are those under which a
 tree built on the rows has the highest log joint, over a small grid (empirical Bayes, within a second or two). Changing the unit of
 a column changes nothing. For full covariances missing entries are filled in once before.
+
+A thousand rows of a table of five thousand clusters are a thousand rows alone, and what is fitted to them knows of no clusters. Rows of
+one region keep their neighbours. Where those show so many clusters that the sample has fewer than four rows of each, c, the degrees of
+freedom and r are fitted to the region as well, and kept if a tree over the whole table has the higher log joint under them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.data.nearness import region
 from hedgerow.likelihoods.moments import column_means, column_variances, spread
 
 __all__ = ["fit_diagonal", "fit_wishart", "some_rows", "tree_score", "without_gaps"]
@@ -28,6 +34,22 @@ FREEDOMS = (2.0, 4.0, 6.0, 12.0, 24.0)  # beyond the number of columns
 FIRST_SHARE, FIRST_FREEDOM = 0.25, 6.0
 DIAGONAL_SHARES = (0.1, 0.25, 0.5)
 PASSES = 2
+
+FIRST_R = 0.1
+FEW_OF_EACH = 4  # rows of the sample to a cluster, from which it shows clusters well enough
+JUDGED_ROWS = 50_000
+RATIOS = (0.1, 0.03, 0.01, 0.003, 0.001)  # variances of rows within a cluster over those of centres: r
+FINE_SHARES = (0.0005, 0.001, 0.002, 0.004, 0.0075, 0.015, 0.03, 0.06, 0.12)
+PROBES = ((0.03, 0.03), (0.01, 0.0075), (0.003, 0.002))  # r and share that a region of very many clusters is looked at under
+
+
+class Base(NamedTuple):
+    """A base measure of Gaussian clusters in units of the columns' variances."""
+
+    r: float
+    share: float
+    more: float
+    """Degrees of freedom beyond the number of columns."""
 
 
 def some_rows(n: int, d: int) -> IntArray:
@@ -55,45 +77,93 @@ def without_gaps(X: FloatArray) -> FloatArray:
 
 def tree_score(bound: _core.Likelihood) -> float:
     """Log joint of the better of two forests built row by row, under a Dirichlet process of concentration 1."""
+    return _forest(bound, PASSES)[0]
+
+
+def _forest(bound: _core.Likelihood, passes: int) -> tuple[float, int]:
+    """The log joint of the best of so many forests, and the clusters of the last."""
     word = int(np.random.SeedSequence(0).generate_state(1, np.uint64)[0])
     prior = _core.Prior("dp", {"alpha": 1.0, "sigma": 0.0, "tau": 1.0}, {})
     builder = _core.TreeBuilder(bound, prior, None, None, None, word, 0)
     builder.ibhc("reinsert", "seq", True, None, False, False)
     best = float(builder.log_joint())
-    for _ in range(PASSES - 1):
+    for _ in range(passes - 1):
         builder.resample(False, False)
         builder.revise("reinsert", False)
         best = max(best, float(builder.log_joint()))
-    return best
+    return best, builder.n_roots
 
 
 def fit_wishart(
-    X: FloatArray, nu: float | None, bind: Callable[[FloatArray, float, FloatArray], _core.Likelihood]
-) -> tuple[float, FloatArray]:
-    """Degrees of freedom, unless given, and psi: each at its best given the other, in turn, until neither moves.
+    X: FloatArray, r: float | None, nu: float | None, bind: Callable[[FloatArray, float, float, FloatArray], _core.Likelihood]
+) -> tuple[float, float, FloatArray]:
+    """r and degrees of freedom, unless given, and psi: each at its best given the others, in turn, until none moves.
 
-    `bind` puts rows under a base measure with these two.
+    `bind` puts rows under a base measure with these three.
     """
     n, d = X.shape
     rows, scale = without_gaps(X[some_rows(n, d)]), spread(X).scale
     freedoms = FREEDOMS if nu is None else (nu - d,)
 
-    def measure(share: float, more: float) -> tuple[float, FloatArray]:
-        return d + more, np.diag(share * _less_one(more) * scale**2)
+    def measure(base: Base) -> tuple[float, float, FloatArray]:
+        return base.r, d + base.more, np.diag(base.share * _less_one(base.more) * scale**2)
 
-    @cache
-    def score(share: float, more: float) -> float:
-        return tree_score(bind(rows, *measure(share, more)))
+    def score(some: FloatArray, base: Base, passes: int = PASSES) -> tuple[float, int]:
+        return _forest(bind(some, *measure(base)), passes)
 
-    best, more = FIRST_SHARE, FIRST_FREEDOM if nu is None else freedoms[0]
+    base = Base(FIRST_R if r is None else r, FIRST_SHARE, FIRST_FREEDOM if nu is None else freedoms[0])
     if n > 2:
-        for _ in range(3):
-            before = (best, more)
-            best = _best(SHARES, best, partial(score, more=more), d)
-            more = _best(freedoms, more, partial(score, best), d)
-            if (best, more) == before:
-                break
-    return measure(best, more)
+        base = _climbed(base, d, lambda base: score(rows, base)[0], share=SHARES, more=freedoms)
+        grids: dict[str, tuple[float, ...]] = {"share": FINE_SHARES, "more": freedoms}
+        grids |= {"r": RATIOS} if r is None else {}
+        base = _of_a_crowd(X, scale, base, score, grids)
+    return measure(base)
+
+
+def _climbed(base: Base, d: int, score: Callable[[Base], float], **grids: tuple[float, ...]) -> Base:
+    """The numbers of a base measure, each at its best given the others, in turn, until none moves."""
+    known = cache(score)
+    for _ in range(3):
+        before = base
+        for name, values in grids.items():
+            base = base._replace(**{name: _best(values, getattr(base, name), partial(_with, known, base, name), d)})
+        if base == before:
+            break
+    return base
+
+
+def _with(score: Callable[[Base], float], base: Base, name: str, value: float) -> float:
+    return score(base._replace(**{name: value}))
+
+
+# ------------------------------------------------------------------------------------------------ very many clusters
+
+
+def _of_a_crowd(
+    X: FloatArray, scale: FloatArray, base: Base, score: Callable[..., tuple[float, int]], grids: dict[str, tuple[float, ...]]
+) -> Base:
+    """The base measure, or another where clusters are so many that a sample of rows does not show them."""
+    if np.isnan(X).any():
+        X = X[~np.isnan(X).any(axis=1)]
+    n, d = X.shape
+    few = len(some_rows(n, d))
+    if n < 2 * few:
+        return base
+    near = X[region(X, scale, few)]
+
+    def crowded(clusters: int, rows: int) -> bool:
+        return bool(clusters * (n / rows) * FEW_OF_EACH > few)
+
+    probes = [base._replace(share=share, **({"r": r} if "r" in grids else {})) for r, share in PROBES]
+    found = [score(near, probe) for probe in probes]
+    top = max(range(len(probes)), key=lambda i: found[i][0])
+    if not crowded(found[top][1], few) or found[top][0] < score(near, base)[0]:
+        return base
+    fine = _climbed(probes[top], d, lambda base: score(near, base)[0], **grids)
+    judges = X[region(X, scale, JUDGED_ROWS)]
+    height, clusters = score(judges, fine, 1)
+    better = crowded(clusters, len(judges)) and height > score(judges, base, 1)[0]
+    return fine if better else base
 
 
 def fit_diagonal(X: FloatArray, a: FloatArray, bind: Callable[[FloatArray, FloatArray], _core.Likelihood]) -> FloatArray:

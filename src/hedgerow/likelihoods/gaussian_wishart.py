@@ -29,7 +29,7 @@ from hedgerow import _core
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
-from hedgerow.likelihoods.fitting import fit_wishart
+from hedgerow.likelihoods.fitting import FIRST_R, fit_wishart
 from hedgerow.likelihoods.hyperparameters import as_number, as_vector, check_given, spread_out
 from hedgerow.likelihoods.moments import column_means, spread
 from hedgerow.likelihoods.scale_matrix import as_scale_matrix, full_matrix, lost_by_rounding, lower_factor
@@ -70,7 +70,7 @@ class GaussianWishart(Likelihood):
     ----------
     mean : number or (d,), default the sample mean
         Centre of the base measure.
-    r : number above 0, default 0.1
+    r : number above 0, default 0.1, or less where clusters are very many
         How many observations the base measure's mean is worth: small r lets clusters lie far apart.
     nu : number above d - 1, default fitted
         Degrees of freedom of the Wishart law: large nu makes the clusters' covariances alike.
@@ -81,7 +81,8 @@ class GaussianWishart(Likelihood):
         How what is left out is taken from the data; see `nips2015`.
 
     What is left out follows the units of X. A cluster is expected to have a share of the columns' variances; the share and nu are
-    those under which a tree built on the rows is most probable, over a small grid (`hedgerow.likelihoods.fitting`). nu is
+    those under which a tree built on the rows is most probable, over a small grid (`hedgerow.likelihoods.fitting`); where clusters are
+    more than a thousand rows by chance would show, rows of one region are looked at as well, and r is fitted too. nu is
     d + 6 where psi is given. A psi of your own is refused
     where it is so narrow, or mean so far off, that rows lie more than 1e5 of its standard deviations away, or that
     rounding would cost more than 1e-6 nats (in a thousand rows): rows on a line, say, with a psi of the size of the noise about it.
@@ -93,7 +94,7 @@ class GaussianWishart(Likelihood):
 
     Entries may be missing (NaN), also all of a row or of a column. Chains draw them along with the labels, exactly; the log joint is
     then that of the fillings too. Trees and streams fill each row in once and are trees given that. Predictions draw the
-    fillings anew given each draw of the partition; new rows are judged by the entries they have. Shards take no gaps.
+    fillings anew given each draw of the partition; new rows are judged by the entries they have.
     At a power below 1 missing entries are the cluster's as far as a row counts, and else the base measure's.
 
     >>> model = GaussianWishart(r=0.5).resolve([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
@@ -180,13 +181,13 @@ class GaussianWishart(Likelihood):
         d = data.shape[1]
         self._check_nu(d)
         mean = column_means(data) if self.mean is None else spread_out(self.mean, d)
-        filled = replace(self, mean=mean, r=0.1 if self.r is None else self.r, rule=None)
+        filled = replace(self, mean=mean, r=FIRST_R if self.r is None else self.r, rule=None)
         if self.psi is not None:
             return replace(filled, nu=d + 6.0 if self.nu is None else self.nu, psi=full_matrix(self.psi, d))
         if self.rule == NIPS2015:
             return filled._with_psi_of_nips2015(data)
-        nu, psi = fit_wishart(data, self.nu, lambda rows, nu, psi: replace(filled, nu=nu, psi=psi).bind(rows))
-        return replace(filled, nu=nu, psi=psi)
+        fitted = fit_wishart(data, self.r, self.nu, lambda rows, r, nu, psi: replace(filled, r=r, nu=nu, psi=psi).bind(rows))
+        return replace(filled, r=fitted[0], nu=fitted[1], psi=fitted[2])
 
     def _with_psi_of_nips2015(self, data: FloatArray) -> GaussianWishart:
         d = data.shape[1]

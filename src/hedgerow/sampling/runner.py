@@ -74,8 +74,9 @@ def sample(
     seed : int, optional
         Decides every draw. If left out one is chosen and kept in `posterior.run`.
     init : str, array-like or list, optional
-        The first partition: "sequential" (allocated row by row), "ibhc" (a pass of incremental hierarchical clustering),
-        "rough" (the papers' rough start), "one", "singletons", labels, or one of these per chain.
+        The first partition: "sequential" (allocated row by row; through a stream of trees where clusters are very many), "ibhc"
+        (a pass of incremental hierarchical clustering), "rough" (the papers' rough start), "one", "singletons", labels, or
+        one of these per chain.
     thin : int
         Keep every thin-th iteration.
     times : array-like, optional

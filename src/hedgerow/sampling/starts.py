@@ -3,6 +3,10 @@
 Words: "sequential" allocates rows one by one from their full conditionals, "one" and "singletons" say what they are, "ibhc" takes
 the clusters of one pass of incremental hierarchical clustering, and "rough" those of the papers' rough start, which puts
 every row on top of the nearest tree. Where chance decides, every chain has its own.
+
+Where clusters of measurements are very many, the first thousands of rows are one of each, which says nothing of clusters, and a chain
+takes very long to come back from what they are taken for. "sequential" then puts rows into a stream of trees, one by one as well, which
+looks at old rows again as it goes.
 """
 
 from __future__ import annotations
@@ -13,15 +17,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.nearness import region
 from hedgerow.data.views import as_labels
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
-from hedgerow.trees import ibhc
+from hedgerow.trees import TreeStream, ibhc
 
 __all__ = ["WORDS", "Start", "first_labels", "read_starts"]
 
 WORDS = ("sequential", "ibhc", "rough", "one", "singletons")
 Start = str | npt.NDArray[np.int32]
+
+_REGION = 500
+"""Rows that tell whether there are very many clusters."""
+_MANY, _ROWS_OF_EACH = 250, 25
+"""More clusters than that, of fewer rows each, are very many."""
 
 
 def read_starts(init: Any, chains: int, n: int) -> list[Start]:
@@ -59,7 +69,28 @@ def first_labels(
         return np.zeros(n, np.int32)
     if start == "singletons":
         return np.arange(n, dtype=np.int32)
-    return None
+    return _through_trees(model, data, seed, index) if times is None and _are_many(model, data) else None
+
+
+def _are_many(model: Mixture, data: Any) -> bool:
+    """Whether rows of one region are in so many clusters that the table has very many; asked of measurements without gaps."""
+    if not isinstance(data, np.ndarray) or data.ndim != 2 or len(data) < 2 * _REGION:
+        return False
+    spread = model.likelihood.expected_variances()  # within a cluster
+    if spread is None or spread.shape != data.shape[1:] or not (np.isfinite(spread) & (spread > 0)).all() or np.isnan(data).any():
+        return False
+    found = ibhc(model, data[region(data, np.sqrt(spread), _REGION)], passes=1, seed=0).n_clusters
+    return found * _ROWS_OF_EACH > _REGION and found * len(data) > _MANY * _REGION
+
+
+def _through_trees(model: Mixture, data: Any, seed: int, index: int) -> npt.NDArray[np.int32]:
+    own = int(np.random.SeedSequence(seed, spawn_key=(index,)).generate_state(1, np.uint64)[0])
+    order = np.random.default_rng(own).permutation(len(data))
+    stream = TreeStream(model, seed=own)
+    stream.add(data[order])
+    labels = np.empty(len(order), np.int64)
+    labels[order] = np.unique(stream.labels, return_inverse=True)[1]
+    return as_labels(labels, len(order), "sample")
 
 
 def _one(item: Any, n: int) -> Start:
