@@ -28,6 +28,7 @@ from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
 from hedgerow.summaries.distances import Loss, check_loss
 from hedgerow.summaries.narrow import chains_apart
+from hedgerow.summaries.verdicts import told_of_lesson
 
 __all__ = ["HedgerowClusterer"]
 
@@ -64,7 +65,10 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     until : Agreement, default Agreement() within those limits
         When chains agree well enough, and what may be spent on it.
     chains : int, default 4
-        Independent chains, run in parallel.
+        Chains, run in parallel.
+    independent : bool, default False
+        Whether chains share nothing, as for `sample`; otherwise those stuck where there is clearly less mass may take over, before the
+        first draw, where another stands.
     power : float in (0, 1], default 1
         What the density of every row is raised to: less than 1 for coarser clusters (`Mixture`).
     about : int, optional
@@ -114,6 +118,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     warmup: int | None = None
     until: Agreement | None = None
     chains: int = 4
+    independent: bool = False
     power: float = 1.0
     about: int | None = None
     levels: int | Sequence[float] | None = None
@@ -135,6 +140,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 kernel=self.kernel,
                 draws=self.draws,
                 until=self._until(length),
+                independent=self.independent,
                 warmup=min(500, length) if self.warmup is None else self.warmup,
                 chains=self.chains,
                 seed=seed,
@@ -244,6 +250,8 @@ def _warn_if_apart(post: Posterior, loss: Loss) -> None:
         return
     apart = rhat(post.log_joint)
     if apart <= FAR_APART:
+        if lesson := told_of_lesson(post.run):
+            warnings.warn(f"{lesson} Labels may depend on random_state.", ConvergenceWarning, stacklevel=3)
         return
     alone = [point_estimate(chain, loss).labels for chain in chains_apart(post.labels)]
     alike = min(ari(one, other) for i, one in enumerate(alone) for other in alone[:i])
