@@ -6,8 +6,10 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import hedgerow as hr
+from hedgerow.estimators.clusterer import _warn_if_apart
 from hedgerow.sampling.agreement import FIRST_DRAWS, Course
 from hedgerow.sampling.blocks import Begin
 from hedgerow.sampling.teaching import Lesson, lesson_of, taught
@@ -50,6 +52,11 @@ def test_chains_that_are_stuck_take_over_where_there_is_more_mass_and_it_is_told
 def test_the_report_says_what_chains_shared(whole, tmp_path):
     whole.report(tmp_path / "page.html")
     assert "2 of the 3 chains went on from where another stood" in (tmp_path / "page.html").read_text()
+
+
+def test_the_estimator_warns_that_labels_may_be_those_of_one_place(whole):
+    with pytest.warns(ConvergenceWarning, match="went on from where another stood"):
+        _warn_if_apart(whole, "vi")
 
 
 def test_chains_that_agree_learn_nothing():
