@@ -93,7 +93,8 @@ def agree_at_last(model: hr.Mixture, X: Any) -> str:
     clock = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        post = hr.sample(model, X, until=UNTIL, thin=THIN, warmup=LONGEST, chains=RUNS, seed=0, progress=False)
+        options = {"thin": THIN, "warmup": LONGEST, "chains": RUNS, "seed": 0, "progress": False}
+        post = hr.sample(model, X, until=UNTIL, independent=True, **options)
     seconds = (time.process_time() - clock) / RUNS
     means = post.log_joint.mean(axis=1)
     return (

@@ -134,6 +134,12 @@ class PyChain {
 
   std::vector<std::string> stat_names() const { return chain_->kernel().stat_names(); }
   double log_joint() { return chain_->log_joint(); }
+  // Of the mode that the present partition is a draw of, about.
+  double log_mass() {
+    nb::gil_scoped_release release;
+    chain_->state.partition.rebuild();
+    return Gibbs().log_mass(chain_->state);
+  }
   int clusters() const { return chain_->state.partition.clusters(); }
   Chain& chain() { return *chain_; }
 
@@ -298,6 +304,7 @@ void bind_chain(nb::module_& m) {
            nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none(), nb::arg("kernel_counters") = nb::none(),
            nb::arg("warming") = nb::none())
       .def("log_joint", &PyChain::log_joint)
+      .def("log_mass", &PyChain::log_mass)
       .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)
       .def_prop_rw(

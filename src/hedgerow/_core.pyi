@@ -144,6 +144,8 @@ class Chain:
 
     def log_joint(self) -> float: ...
 
+    def log_mass(self) -> float: ...
+
     n_clusters: Final[int]
     stat_names: Final[list[str]]
 

@@ -73,7 +73,8 @@ def add(commands: Any) -> None:
         "--max-draws", type=int, metavar="N", help="but no more of each chain (default: 2000 for few rows to 20 for millions)"
     )
     group.add_argument("--max-seconds", type=float, metavar="S", help="and no longer than that")
-    group.add_argument("--chains", type=int, metavar="N", default=4, help="independent chains (default: %(default)s)")
+    group.add_argument("--chains", type=int, metavar="N", default=4, help="chains (default: %(default)s)")
+    group.add_argument("--independent", action="store_true", help="chains share nothing, not even where they set out")
     group.add_argument("--thin", type=int, metavar="N", default=1, help="keep every thin-th iteration (default: %(default)s)")
     group.add_argument("--seed", type=int, metavar="N", help="decides every draw (default: a new one, kept in the run record)")
     group.add_argument("--init", default="sequential", help="sequential, ibhc, rough, one or singletons (default: %(default)s)")
@@ -138,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
                     init=init,
                     times=source.times,
                     warmup=default_warmup(model, source.X) if options.warmup is None else options.warmup,
-                    **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed")},
+                    **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed", "independent")},
                     until=until,
                     callbacks=[begun],
                     progress=quiet,

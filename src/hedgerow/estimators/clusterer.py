@@ -29,6 +29,7 @@ from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
 from hedgerow.summaries.clusters import Uncertainty
 from hedgerow.summaries.distances import Loss, check_loss
+from hedgerow.summaries.verdicts import told_of_lesson
 
 __all__ = ["HedgerowClusterer"]
 
@@ -66,7 +67,10 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     until : Agreement, default Agreement() within those limits
         When chains agree well enough, and what may be spent on it.
     chains : int, default 4
-        Independent chains, run in parallel.
+        Chains, run in parallel.
+    independent : bool, default False
+        Whether chains share nothing, as for `sample`; otherwise those stuck where there is clearly less mass may take over, before the
+        first draw, where another stands.
     power : float in (0, 1], default 1
         What the density of every row is raised to: less than 1 for coarser clusters (`Mixture`).
     about : int, optional
@@ -116,6 +120,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     warmup: int | None = None
     until: Agreement | None = None
     chains: int = 4
+    independent: bool = False
     power: float = 1.0
     about: int | None = None
     levels: int | Sequence[float] | None = None
@@ -136,6 +141,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 kernel=self.kernel,
                 draws=self.draws,
                 until=self._until(model, data),
+                independent=self.independent,
                 warmup=default_warmup(model, data) if self.warmup is None else self.warmup,
                 chains=self.chains,
                 seed=seed,
@@ -259,6 +265,8 @@ def _warn_if_apart(post: Posterior, loss: Loss) -> None:
         return
     apart = rhat(post.log_joint)
     if apart <= FAR_APART:
+        if lesson := told_of_lesson(post.run):
+            warnings.warn(f"{lesson} Labels may depend on random_state.", ConvergenceWarning, stacklevel=3)
         return
     told = _same_alone(post, loss)
     warnings.warn(

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.posterior.traced import FloatArray, Traced
 from hedgerow.summaries.diagnostics import ess_bulk, ess_tail, hdi, mcse_mean, rhat
 from hedgerow.summaries.table import Table
-from hedgerow.summaries.verdicts import agreement
+from hedgerow.summaries.verdicts import agreement, told_of_lesson
 
 __all__ = ["asked_rhat", "quantities", "summary"]
 
@@ -67,7 +67,8 @@ def _verdict(draws: Traced, watched: dict[str, FloatArray], columns: dict[str, n
         return "Too few draws to judge the chains: run longer."
     measured = dict(zip(watched, columns["r_hat"].tolist(), strict=True))
     effective = dict(zip(watched, columns["ess_bulk"].tolist(), strict=True))
-    return agreement(watched, draws.n_clusters, measured, effective, asked_rhat(draws.run)).text
+    told = agreement(watched, draws.n_clusters, measured, effective, asked_rhat(draws.run)).text
+    return f"{told} {told_of_lesson(draws.run)}".rstrip()
 
 
 def asked_rhat(run: Mapping[str, Any]) -> float | None:

@@ -42,7 +42,7 @@ from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.summaries.partitions import count_clusters_of, least_size
 from hedgerow.summaries.profiles import Profiles, profiles
-from hedgerow.summaries.verdicts import Sentence
+from hedgerow.summaries.verdicts import Sentence, told_of_lesson
 from hedgerow.trees import ibhc
 from hedgerow.trees.reporting import place_points, tree_part
 
@@ -198,7 +198,7 @@ def draws_part(draws: Traced, labels: npt.ArrayLike | None = None) -> DrawsPart:
         return DrawsPart(draws.n_clusters, watched, large=large, size=size)
     measured = {name: rhat(trace) for name, trace in watched.items()}
     effective = {name: ess_bulk(trace) for name, trace in watched.items()}
-    return DrawsPart(draws.n_clusters, watched, measured, effective, asked_rhat(draws.run), large, size)
+    return DrawsPart(draws.n_clusters, watched, measured, effective, asked_rhat(draws.run), large, size, told_of_lesson(draws.run))
 
 
 def posterior_tree(draws: Draws) -> TreePart | None:

@@ -31,7 +31,8 @@ def headline(payload: ReportPayload) -> tuple[str, list[Sentence]]:
         said.append(_tree_sentence(payload, k))
     if payload.draws is not None:
         drawn = payload.draws
-        said.append(agreement(drawn.quantities, drawn.n_clusters, drawn.rhat, drawn.ess, drawn.asked))
+        told = agreement(drawn.quantities, drawn.n_clusters, drawn.rhat, drawn.ess, drawn.asked)
+        said.append(Sentence(f"{told.text} {drawn.lesson}".rstrip(), "warn" if drawn.lesson and told.tone == "good" else told.tone))
     if LEFT_OUT in payload.run:
         said.append(Sentence(f"Columns that the clustering does not use: {payload.run[LEFT_OUT]}."))
     if payload.estimate:

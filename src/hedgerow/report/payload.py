@@ -80,7 +80,7 @@ class DrawsPart:
     """Draws (chain, draw): the number of clusters, and named quantities to trace with their R-hat and ESS.
 
     A quantity whose R-hat is not in `rhat` is drawn without a verdict. `asked`: the R-hat that the run was to go on to.
-    `large` counts the clusters with at least `size` points.
+    `large` counts the clusters with at least `size` points. `lesson`: what chains shared, in a sentence.
     """
 
     n_clusters: ArrayLike
@@ -90,6 +90,7 @@ class DrawsPart:
     asked: float | None = None
     large: ArrayLike | None = None
     size: int = 1
+    lesson: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 A run of open length goes in rounds. It begins with a short warm-up and a few draws of every chain. What chains far apart drew is thrown
 away. If they were near each other in the second half of it, they were only on their way, and go on drawing; else they warm up again,
-longer, from where they are. Once they are near each other, or a longer warm-up finds nothing more, draws are kept and rounds go on
-until the chains agree or the budget is spent. What comes next depends on draws alone, never on
+longer, from where they are. Where a longer warm-up finds nothing more they may learn from each other, once (`teaching`), and throw away
+what follows at once. Then, or once they are near each other, draws are kept and rounds go on until the chains agree or the budget is
+spent. What comes next depends on draws alone, never on
 the clock (but for `max_seconds`), on threads or on where a run was stopped and resumed.
 """
 
@@ -103,7 +104,8 @@ class Course:
     """Where a run of open length stands: the warm-up that its chains have had, and the draws asked of each in this round.
 
     `before` are the iterations of earlier warm-ups and of draws that were thrown away, `most` those of all together; `height` and
-    `apart` are the mean log joint and the R-hat after the warm-up before. `settled`: no other warm-up will follow.
+    `apart` are the mean log joint and the R-hat after the warm-up before. `settled`: no other warm-up will follow. `pupils` have gone
+    on from where the chain `teacher` stood; `easing`: they have just done so, and this round's draws will be thrown away.
     """
 
     most: int
@@ -113,6 +115,9 @@ class Course:
     settled: bool = False
     height: float | None = None
     apart: float | None = None
+    teacher: int | None = None
+    pupils: tuple[int, ...] = ()
+    easing: bool = False
 
     @classmethod
     def begin(cls, until: Agreement, most: int) -> Course:
@@ -121,6 +126,8 @@ class Course:
 
     def follow(self, until: Agreement, log_joint: FloatArray, n_clusters: FloatArray) -> Course | None:
         """The next round after these draws, or None when there is nothing left to do. Nothing drawn counts if `before` differs."""
+        if self.easing:
+            return replace(self, before=self.before + self.draws, easing=False)
         verdict = judge(log_joint, n_clusters)
         if verdict.meets(until):
             return None
@@ -140,9 +147,18 @@ class Course:
         more = 2.0 if verdict.rhat > until.rhat else min(max(1.1 * until.ess / max(verdict.ess, 1.0), 1.25), 2.0)
         return replace(self, draws=min(math.ceil(more * self.draws), until.max_draws), settled=True)
 
+    def may_learn(self, log_joint: FloatArray, n_clusters: FloatArray) -> bool:
+        """Whether these draws, of the last round before any is kept for good, leave chains so far apart that they may learn."""
+        return len(log_joint) > 1 and not self.settled and judge(log_joint, n_clusters).rhat > FAR_APART
+
+    def after_lesson(self, until: Agreement, teacher: int, pupils: tuple[int, ...]) -> Course:
+        """The round after a lesson: what was drawn before it counts no more, and no other lesson or warm-up will follow."""
+        drawn = replace(self, before=self.before + self.warmup + self.draws, warmup=0, draws=min(FIRST_DRAWS, until.max_draws))
+        return replace(drawn, settled=True, teacher=teacher, pupils=pupils, easing=True)
+
     def stored(self) -> dict[str, Any]:
         """As plain numbers."""
-        return asdict(self)
+        return asdict(self) | {"pupils": list(self.pupils)}
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Course:
@@ -151,15 +167,20 @@ class Course:
         if any(type(value) is not int or not 0 <= value <= MOST_DRAWS for value in counts) or counts[2] < 1:
             raise ValueError("rounds that no run has")
         height, apart = (None if stored[name] is None else float(stored[name]) for name in ("height", "apart"))
+        teacher, pupils = stored.get("teacher"), tuple(stored.get("pupils", ()))  # runs of older versions have none
+        if any(type(index) is not int or index < 0 for index in (*pupils, *(() if teacher is None else (teacher,)))):
+            raise ValueError("chains that no run has")
         most, warmup, draws, before = counts
-        return cls(most, warmup, draws, before, bool(stored["settled"]), height, apart)
+        course = cls(most, warmup, draws, before, bool(stored["settled"]), height, apart)
+        return replace(course, teacher=teacher, pupils=pupils, easing=bool(stored.get("easing", False)))
 
 
-def verdict_words(until: Agreement, verdict: Verdict, out_of_time: bool, interrupted: bool) -> dict[str, Any]:
-    """What the record of a run says about its end."""
+def verdict_words(until: Agreement, course: Course, verdict: Verdict, out_of_time: bool, interrupted: bool) -> dict[str, Any]:
+    """What the record of a run says about its end, and about what its chains have in common."""
     asked_for = until.ess >= ENDLESS
     agreed = verdict.rhat <= until.rhat if asked_for else verdict.meets(until)
     told = f"R-hat {verdict.rhat:.2f}, {verdict.ess:.0f} effective draws" if math.isfinite(verdict.rhat) else "too few draws to tell"
+    told += "; not independent, some set out from where another stood" if course.pupils else ""
     if agreed:
         why = f"the chains agree ({told})"
     elif interrupted:
@@ -170,4 +191,5 @@ def verdict_words(until: Agreement, verdict: Verdict, out_of_time: bool, interru
         why = f"{until.max_seconds:g} seconds were over before the chains agreed ({told})"
     else:
         why = f"{until.max_draws:,} draws of each chain, the most allowed (max_draws), were spent before the chains agreed ({told})"
-    return {"agreed": agreed, "why": why}
+    taught = {"teacher": course.teacher, "pupils": list(course.pupils)} if course.pupils else None
+    return {"agreed": agreed, "why": why, "taught": taught}

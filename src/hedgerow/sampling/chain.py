@@ -116,6 +116,8 @@ class Chain:
     (True, True)
     >>> chain.here().labels.shape
     (1, 3)
+    >>> chain.log_mass() >= chain.log_joint()
+    True
     """
 
     def __init__(
@@ -216,6 +218,17 @@ class Chain:
         float
         """
         return float(self._core.log_joint())
+
+    def log_mass(self) -> float:
+        """Estimate of the log mass of the mode that the present partition is a draw of: log p(x, c) − Σᵢ log p(cᵢ | the rest).
+
+        Modes are compared by averages over draws. It counts too little where labels depend on each other.
+
+        Returns
+        -------
+        float
+        """
+        return float(self._core.log_mass())
 
     def here(self) -> Block:
         """The present state as a block of one, without what the kernel counted.

@@ -42,6 +42,7 @@ def write_description(path: Path, plan: Plan) -> None:
         "numbers": {name: getattr(plan, name) for name in _NUMBERS},
         "columns": None if plan.columns is None else list(plan.columns),
         "until": None if plan.until is None else asdict(plan.until),
+        "independent": plan.independent,
     }
     write_container(path, _KIND, _VERSION, content, arrays)
 
@@ -68,6 +69,7 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
             times=times,
             columns=_names(content.get("columns")),  # files of older runs have none
             until=None if content.get("until") is None else Agreement(**content["until"]),
+            independent=content.get("independent", True) is not False,  # as chains of older runs were
             draws=numbers["draws"],
             warmup=numbers["warmup"],
             chains=numbers["chains"],

@@ -47,6 +47,7 @@ class Plan:
     columns: tuple[str, ...] | None = None  # names of the columns of X, for tables and pictures; no draw depends on them
     until: Agreement | None = None  # a run of open length: `warmup` and `draws` are then those of the round that `course` is in
     course: Course | None = None
+    independent: bool = False  # chains of a run of open length share nothing, not even where they set out
 
     def at(self, course: Course) -> Plan:
         """The plan of another round."""
@@ -100,6 +101,7 @@ def read_plan(
     seed: int | None,
     until: Agreement | None = None,
     temper: Any = None,
+    independent: bool = False,
 ) -> Plan:
     """The plan behind the arguments of `sample`, or a refusal."""
     require(until is None or isinstance(until, Agreement), "sample", "until", until, "be an Agreement, or None")
@@ -111,6 +113,7 @@ def read_plan(
         require(value <= MOST, "sample", name, value, f"be at most {MOST:,}")
     good = seed is None or (_is_whole(seed) and seed >= 0)
     require(good, "sample", "seed", seed, "be a whole number from 0 up, or None")
+    require(isinstance(independent, bool), "sample", "independent", independent, "be True or False")
     require(isinstance(model, Mixture), "sample", "model", model, "be a Mixture")
     kernel = TreeGuided() if kernel is None else kernel
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
@@ -134,6 +137,7 @@ def read_plan(
         seed=secrets.randbits(48) if seed is None else int(seed),
         columns=feature_names(X),
         until=until,
+        independent=independent,
     )
     return plan if until is None else plan.at(Course.begin(until, plan.warmup))
 

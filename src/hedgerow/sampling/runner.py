@@ -29,6 +29,7 @@ from hedgerow.sampling.jobs import check_travels, run_in_jobs, run_on_dask
 from hedgerow.sampling.plan import Plan, read_plan
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.sampling.recorder import MemoryRecorder, Recorder
+from hedgerow.sampling.teaching import learn
 from hedgerow.sampling.threads import run_in_threads
 
 __all__ = ["resume", "sample", "so_far"]
@@ -56,6 +57,7 @@ def sample(
     backend: str = "threads",
     until: Agreement | None = None,
     temper: Sequence[float] | float | None = None,
+    independent: bool = False,
 ) -> Posterior:
     """Draw partitions from the posterior.
 
@@ -100,6 +102,10 @@ def sample(
         likelihood is raised to these powers, where modes are nearer to each other, and trade places with it
         (`hedgerow.kernels.Tempered`). Draws stay exact; each copy costs as much as the chain. `posterior.run["temper"]` has the
         share of trades made.
+    independent : bool
+        With `until`, chains that the warm-up leaves far apart compare where they stand, and those that clearly have less mass about
+        them go on from the heaviest. Kept draws begin after that and are exact; that chains agree then proves less, which
+        `posterior.run["until"]["taught"]` and the summary say. True: chains share nothing.
 
     Ctrl-C stops the chains and returns the draws so far; in the warm-up where each chain stands, `run["warming"]` saying so. With
     `until` and no checkpoint that is a draw from there.
@@ -116,7 +122,8 @@ def sample(
     """
     callbacks = _read_callbacks(callbacks, progress, "sample")
     plan = read_plan(
-        model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed, until=until, temper=temper
+        model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed, until=until, temper=temper,
+        independent=independent,
     )  # fmt: skip
     run_chains = _read_backend(backend, plan, "sample")
     recorder: Recorder
@@ -282,10 +289,13 @@ class _Run:
                 continue
             if self.stop.asked or self.stop.interrupted or self.out_of_time:
                 return
-            course = course.follow(until, **self.recorder.traces())
-            if course is None:
+            traces = self.recorder.traces()
+            following = course.follow(until, **traces)
+            if following is not None and following.settled and not self.plan.independent and course.may_learn(**traces):
+                self.begins, following = learn(self.plan, self.begins, following, lambda: self.stop.asked)
+            if following is None:
                 return
-            self.turn(course)
+            self.turn(following)
 
     def ends_early(self) -> bool:
         """Whether a warm-up is cut short for an answer: its time is over, or a person stops a run that nobody could resume."""
@@ -370,7 +380,9 @@ class _Run:
         if plan.until is not None and plan.course is not None:
             verdict = judge(traces["log_joint"], traces["n_clusters"])
             record["draws"], record["warmup"] = int(labels.shape[1]), plan.course.before + plan.warmup
-            record["until"] = asdict(plan.until) | verdict_words(plan.until, verdict, self.out_of_time, bool(record["interrupted"]))
+            record["until"] = asdict(plan.until) | verdict_words(
+                plan.until, plan.course, verdict, self.out_of_time, bool(record["interrupted"])
+            )
         carried: dict[str, Any] = {name: traces[name] for name in plan.model.prior.carried()}
         return Posterior(
             labels=labels,

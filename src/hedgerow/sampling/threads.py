@@ -15,8 +15,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from hedgerow import _core
 from hedgerow.sampling.blocks import News, Round, run_blocks
+from hedgerow.sampling.plan import Plan
 
-__all__ = ["run_in_threads"]
+__all__ = ["run_in_threads", "threads_for"]
+
+
+def threads_for(plan: Plan, bound: _core.Likelihood) -> int:
+    """One a chain, as many as there are processors; one in all where rows are asked about through the interpreter."""
+    return 1 if bound.serial else min(plan.chains, os.cpu_count() or 1)
 
 
 def run_in_threads(bound: _core.Likelihood, given: Round) -> None:
@@ -26,7 +32,7 @@ def run_in_threads(bound: _core.Likelihood, given: Round) -> None:
     what they had is stored.
     """
     plan, pace, stop = given.plan, given.pace, given.stop
-    threads = 1 if bound.serial else min(plan.chains, os.cpu_count() or 1)
+    threads = threads_for(plan, bound)
     news: queue.Queue[News] = queue.Queue(maxsize=4 * threads)
 
     abandoned = threading.Event()  # nobody takes from the queue any more

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Sentence", "agreement", "quantity_verdict"]
+__all__ = ["Sentence", "agreement", "quantity_verdict", "told_of_lesson"]
 
 GOOD_RHAT = 1.01  # Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021
 FAIR_RHAT = 1.05
@@ -51,6 +52,19 @@ def agreement(
         return Sentence(told, "warn")
     within = f" within an R-hat of {asked:g}, as asked" if asked is not None and any(v > GOOD_RHAT for v in rhat.values()) else ""
     return Sentence(f"The {chains} chains agree{within}{numbers}.", "good")
+
+
+def told_of_lesson(run: Mapping[str, Any]) -> str:
+    """What agreement within a run proves less by, in a sentence: that chains set out from one place. Empty where they did not."""
+    until = run.get("until")
+    taught = until.get("taught") if isinstance(until, Mapping) else None
+    if not isinstance(taught, Mapping) or not taught.get("pupils"):
+        return ""
+    pupils, chains = len(taught["pupils"]), run.get("chains", "the")
+    return (
+        f"Before the first draw {pupils} of the {chains} chains went on from where another stood, which had more mass about it: "
+        "agreement within the run proves less than between runs (independent=True, --independent keep chains apart)."
+    )
 
 
 def quantity_verdict(values: npt.ArrayLike, rhat: float, ess: float, asked: float | None = None) -> Sentence:

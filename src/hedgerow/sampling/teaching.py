@@ -1,0 +1,94 @@
+"""Teaching: before anything is kept, chains stuck where there is clearly less mass take over where the heaviest of them stands.
+
+Chains that their warm-ups leave far apart compare where they stand by the estimate of mass that the warm-up itself uses
+(`Gibbs::log_mass`: log p(x, c) − Σᵢ log p(cᵢ | the rest)), averaged over some draws of each. Who is lighter than the heaviest by more
+than the error of the two averages goes on from its state, with random numbers of his own; who is not stays. What follows at once is
+thrown away, and nothing is handed over after the first draw that is kept: kept draws come from the exact kernel alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import _core
+from hedgerow.sampling.agreement import Course
+from hedgerow.sampling.blocks import Begin
+from hedgerow.sampling.plan import Plan
+from hedgerow.sampling.threads import threads_for
+
+__all__ = ["Lesson", "compare", "learn", "lesson_of", "taught"]
+
+WEIGHED, GAP = 12, 2  # states of each chain that are weighed, and iterations from one to the next
+WORTH = 0.5  # of an independent one, each of them
+ERRORS = 2.0  # standard errors of the difference from which a chain is lighter
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Which chains go on from where another one stands."""
+
+    teacher: int
+    pupils: tuple[int, ...]
+
+
+def learn(plan: Plan, begins: Sequence[Begin], otherwise: Course, stopped: Callable[[], bool]) -> tuple[list[Begin], Course | None]:
+    """Where chains set out, and for which round: `otherwise` if they have nothing to learn, none if they were stopped meanwhile."""
+    lesson = compare(plan, begins, stopped)
+    if stopped():
+        return list(begins), None
+    if lesson is None:
+        return list(begins), otherwise
+    assert plan.course is not None
+    assert plan.until is not None
+    return taught(begins, lesson), plan.course.after_lesson(plan.until, lesson.teacher, lesson.pupils)
+
+
+def compare(plan: Plan, begins: Sequence[Begin], stopped: Callable[[], bool]) -> Lesson | None:
+    """What chains have to learn where they stand now, which is where they stay; None if nothing, or if it was stopped."""
+    bound = plan.bind()
+    weigh = partial(_weigh, plan, bound, stopped)
+    with ThreadPoolExecutor(threads_for(plan, bound)) as pool:
+        found = list(pool.map(weigh, range(plan.chains), [begin.state for begin in begins]))
+    return None if any(len(masses) < WEIGHED for masses in found) else lesson_of(np.array(found))
+
+
+def _weigh(plan: Plan, bound: _core.Likelihood, stopped: Callable[[], bool], index: int, state: dict[str, Any]) -> list[float]:
+    chain = plan.open(index, bound, state)
+    masses: list[float] = []
+    while len(masses) < WEIGHED and not stopped():
+        chain.run(1, GAP)
+        masses.append(chain.log_mass())
+    return masses
+
+
+def lesson_of(masses: npt.NDArray[np.float64]) -> Lesson | None:
+    """The heaviest chain and those clearly lighter, from masses of shape (chain, draw); None if there are none.
+
+    >>> import numpy as np
+    >>> lesson_of(np.array([[0.0, 1.0, 0.5], [40.0, 41.0, 42.0], [41.0, 40.0, 41.0]]))
+    Lesson(teacher=1, pupils=(0,))
+    """
+    mean, error = masses.mean(axis=1), masses.var(axis=1, ddof=1) / (WORTH * masses.shape[1])
+    best = int(mean.argmax())
+    lighter = mean[best] - mean > ERRORS * np.sqrt(error + error[best])
+    pupils = tuple(int(index) for index in np.flatnonzero(lighter))
+    return Lesson(best, pupils) if pupils else None
+
+
+def taught(begins: Sequence[Begin], lesson: Lesson) -> list[Begin]:
+    """Where the chains set out after a lesson: pupils with the teacher's state and memory, but random numbers of their own."""
+    state = begins[lesson.teacher].state
+    assert state is not None
+    given = list(begins)
+    for index in lesson.pupils:
+        own = given[index].state
+        assert own is not None
+        given[index] = replace(given[index], state={**state, "rng": own["rng"]})
+    return given

@@ -1,0 +1,162 @@
+"""Chains that learn from one another before their first draw: who does, that it changes nothing else, and that it is told."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import hedgerow as hr
+from hedgerow.estimators.clusterer import _warn_if_apart
+from hedgerow.sampling.agreement import FIRST_DRAWS, Course
+from hedgerow.sampling.blocks import Begin
+from hedgerow.sampling.teaching import Lesson, lesson_of, taught
+from hedgerow.summaries.verdicts import told_of_lesson
+
+CENTRES = np.array([(0, 0), (0, 3), (3, 0), (3, 3), (6, 0), (6, 3)])
+RNG = np.random.default_rng(0)
+#: Six clumps, and rows between them that are now in one and now alone, so that draws differ.
+CLUMPS = np.repeat(CENTRES, 60, axis=0) + RNG.normal(size=(360, 2)) * 0.05
+CLUMPS = np.concatenate([CLUMPS, RNG.uniform((-1, -1), (7, 4), size=(40, 2))])
+MODEL = hr.Mixture(hr.DP(0.01), hr.GaussianWishart())
+
+
+def run(**options):
+    """Six clumps that Gibbs sampling finds from single rows, and from one cluster does not."""
+    given = {"kernel": hr.Gibbs(), "init": ["one", "singletons", "one"], "chains": 3, "seed": 1, "until": hr.Agreement(max_draws=60)}
+    return hr.sample(MODEL, CLUMPS, progress=False, **{**given, **options})
+
+
+def same(one, other):
+    return np.array_equal(one.labels, other.labels) and np.array_equal(one.log_joint, other.log_joint)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return run()
+
+
+def test_chains_that_are_stuck_take_over_where_there_is_more_mass_and_it_is_told(whole):
+    alone = run(independent=True)
+    assert whole.run["until"]["taught"] == {"teacher": 1, "pupils": [0, 2]}
+    assert alone.run["until"]["taught"] is None
+    assert whole.n_clusters.min() > alone.n_clusters.min()
+    assert whole.run["warmup"] == alone.run["warmup"] + 2 * FIRST_DRAWS  # what was drawn before the lesson, and what followed at once
+    assert "not independent" in whole.run["until"]["why"]
+    assert "2 of the 3 chains went on from where another stood" in str(whole.summary())
+    assert "proves less" not in str(alone.summary())
+
+
+def test_the_report_says_what_chains_shared(whole, tmp_path):
+    whole.report(tmp_path / "page.html")
+    assert "2 of the 3 chains went on from where another stood" in (tmp_path / "page.html").read_text()
+
+
+def test_the_estimator_warns_that_labels_may_be_those_of_one_place(whole):
+    with pytest.warns(ConvergenceWarning, match="went on from where another stood"):
+        _warn_if_apart(whole, "vi")
+
+
+def test_chains_that_agree_learn_nothing():
+    X = hr.data.ring13(n=260, seed=3).X
+    here, alone = (hr.sample(MODEL, X, until=hr.Agreement(ess=200), seed=5, progress=False, independent=one) for one in (False, True))
+    assert here.run["until"]["taught"] is None
+    assert same(here, alone)
+
+
+def test_pupils_do_not_draw_what_their_teacher_draws():
+    post = run(kernel=hr.Gibbs(subset=30))
+    assert post.run["until"]["taught"] == {"teacher": 1, "pupils": [0, 2]}
+    assert len({chain.tobytes() for chain in post.log_joint}) == 3
+
+
+@pytest.mark.parametrize("backend", ["joblib"])
+def test_lessons_do_not_depend_on_where_chains_run(whole, backend):
+    assert same(whole, run(backend=backend))
+
+
+def test_a_checkpoint_gives_the_same_draws(whole, tmp_path):
+    post = run(checkpoint=tmp_path / "run")
+    assert same(whole, post)
+    assert same(whole, hr.resume(tmp_path / "run", progress=False))
+    assert hr.resume(tmp_path / "run", progress=False).run["until"] == whole.run["until"]
+
+
+def test_a_run_stopped_anywhere_is_resumed_to_the_same_draws(whole, tmp_path):
+    updates = []  # type: ignore[var-annotated]
+    run(callbacks=[updates.append], checkpoint=hr.Checkpoint(tmp_path / "first", every=0.0))
+    for when in np.linspace(1, len(updates) - 1, 8).astype(int):
+        seen, folder = iter(range(when - 1)), tmp_path / str(when)
+        with suppress(RuntimeError):
+            run(checkpoint=hr.Checkpoint(folder, every=0.0), callbacks=[lambda _, seen=seen: next(seen, None) is None])
+        post = hr.resume(folder, progress=False)
+        assert same(whole, post)
+        assert post.run["until"] == whole.run["until"]
+
+
+def test_a_run_stopped_right_after_a_lesson_is_resumed_to_the_same_draws(whole, tmp_path, monkeypatch):
+    """Between the manifest that holds the lesson and the draws after it."""
+    right = Course.after_lesson
+    courses = []
+
+    def remember(*given):
+        courses.append(right(*given))
+        return courses[-1]
+
+    def stop(update):
+        return bool(courses)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Course, "after_lesson", remember)
+        with suppress(RuntimeError):
+            run(checkpoint=hr.Checkpoint(tmp_path / "run", every=0.0), callbacks=[stop])
+    assert courses[0].easing
+    assert same(whole, hr.resume(tmp_path / "run", progress=False))
+
+
+def test_who_is_not_clearly_lighter_learns_nothing():
+    noise = np.random.default_rng(0).normal(size=(4, 12))
+    assert lesson_of(noise) is None
+    assert lesson_of(noise[:1]) is None
+    assert lesson_of(noise + 50.0 * np.array([[0], [1], [0], [1]])) in (Lesson(1, (0, 2)), Lesson(3, (0, 2)))
+
+
+def test_pupils_get_the_state_and_memory_of_the_teacher_but_not_its_random_numbers():
+    begins = [Begin(9, {"labels": index, "kernel_whole": index, "rng": index}) for index in range(3)]
+    assert [begin.state for begin in taught(begins, Lesson(2, (0,)))] == [
+        {"labels": 2, "kernel_whole": 2, "rng": 0},
+        {"labels": 1, "kernel_whole": 1, "rng": 1},
+        {"labels": 2, "kernel_whole": 2, "rng": 2},
+    ]
+
+
+def test_a_course_with_a_lesson_is_stored_and_read():
+    course = Course.begin(hr.Agreement(), 500).after_lesson(hr.Agreement(), 2, (0, 1))
+    assert Course.read(course.stored()) == course
+    first = Course.begin(hr.Agreement(), 500)
+    old = {name: value for name, value in first.stored().items() if name not in ("teacher", "pupils", "easing")}
+    assert Course.read(old) == first
+    for bad in ({"pupils": [-1]}, {"teacher": "one"}):
+        with pytest.raises(ValueError, match="chains"):
+            Course.read(course.stored() | bad)
+
+
+def test_runs_without_a_lesson_have_nothing_to_tell():
+    assert told_of_lesson({}) == ""
+    assert told_of_lesson({"until": None}) == ""
+    assert told_of_lesson({"until": {"taught": None}}) == ""
+
+
+def test_independence_is_yes_or_no():
+    with pytest.raises(hr.ParameterError, match="independent"):
+        run(independent="no")
+
+
+def test_the_estimator_keeps_chains_apart_where_asked_to():
+    options = {"likelihood": hr.GaussianWishart(), "kernel": hr.Gibbs(), "random_state": 0}
+    for independent in (False, True):
+        found = hr.HedgerowClusterer(**options, until=hr.Agreement(ess=20, max_draws=60), independent=independent).fit(CLUMPS)
+        assert "taught" in found.posterior_.run["until"]
+        assert not (independent and found.posterior_.run["until"]["taught"])
