@@ -40,6 +40,7 @@ from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
+from hedgerow.summaries.narrow import NarrowLabels, as_stored
 from hedgerow.summaries.partitions import count_clusters_of, least_size
 from hedgerow.summaries.profiles import Profiles, profiles
 from hedgerow.summaries.verdicts import Sentence, told_of_lesson
@@ -192,7 +193,7 @@ def draws_part(draws: Traced, labels: npt.ArrayLike | None = None) -> DrawsPart:
     watched = {in_words(name): trace for name, trace in quantities(draws).items()}
     size, large = least_size(draws.n), None
     if labels is not None:
-        every = np.asarray(labels, dtype=np.int32).reshape(-1, draws.n)
+        every = as_stored(labels) if isinstance(labels, NarrowLabels) else np.asarray(labels, dtype=np.int32).reshape(-1, draws.n)
         large = count_clusters_of(every, size, np.ones(draws.n, np.int64)).reshape(draws.n_clusters.shape)
     if draws.draws < 4:
         return DrawsPart(draws.n_clusters, watched, large=large, size=size)
