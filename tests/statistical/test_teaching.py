@@ -27,6 +27,7 @@ LEVEL = 1e-4
 def all_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agreement, "FAR_APART", 0.0)
     monkeypatch.setattr(teaching, "ERRORS", 0.0)
+    monkeypatch.setattr(teaching, "LEAST", 0.0)
 
 
 def p_values() -> list[float]:

@@ -147,7 +147,7 @@ def _of_a_crowd(
         X = X[~np.isnan(X).any(axis=1)]
     n, d = X.shape
     few = len(some_rows(n, d))
-    if n < 2 * few:
+    if n <= 2 * few:
         return base
     near = X[region(X, scale, few)]
 

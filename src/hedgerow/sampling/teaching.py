@@ -1,13 +1,14 @@
 """Teaching: before anything is kept, chains stuck where there is clearly less mass take over where the heaviest of them stands.
 
 Chains that their warm-ups leave far apart compare where they stand by the estimate of mass that the warm-up itself uses
-(`Gibbs::log_mass`: log p(x, c) − Σᵢ log p(cᵢ | the rest)), averaged over some draws of each. Who is lighter than the heaviest by more
-than the error of the two averages goes on from its state, with random numbers of his own; who is not stays. What follows at once is
-thrown away, and nothing is handed over after the first draw that is kept: kept draws come from the exact kernel alone.
+(`Gibbs::log_mass`: log p(x, c) − Σᵢ log p(cᵢ | the rest)), averaged over some draws of each. Who stands, beyond the error of the two
+averages, where there is less than a twentieth of the mass about the heaviest goes on from its state, with random numbers of his own; who
+does not stays: draws belong where he is as well. What follows at once is thrown away, and nothing is handed over after the first draw that is kept: kept draws come from the exact kernel alone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -27,7 +28,8 @@ __all__ = ["Lesson", "compare", "learn", "lesson_of", "taught"]
 
 WEIGHED, GAP = 12, 2  # states of each chain that are weighed, and iterations from one to the next
 WORTH = 0.5  # of an independent one, each of them
-ERRORS = 2.0  # standard errors of the difference from which a chain is lighter
+ERRORS = 2.0  # standard errors of the difference
+LEAST = math.log(20.0)  # and how much lighter a chain must be beyond them
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def lesson_of(masses: npt.NDArray[np.float64]) -> Lesson | None:
     """
     mean, error = masses.mean(axis=1), masses.var(axis=1, ddof=1) / (WORTH * masses.shape[1])
     best = int(mean.argmax())
-    lighter = mean[best] - mean > ERRORS * np.sqrt(error + error[best])
+    lighter = mean[best] - mean > LEAST + ERRORS * np.sqrt(error + error[best])
     pupils = tuple(int(index) for index in np.flatnonzero(lighter))
     return Lesson(best, pupils) if pupils else None
 
