@@ -1,9 +1,10 @@
-"""Teaching: before anything is kept, chains stuck where there is clearly less mass take over where the heaviest of them stands.
+"""Teaching: before anything is kept, chains stuck where there is next to no mass take over where the heaviest of them stands.
 
 Chains that their warm-ups leave far apart compare where they stand by the estimate of mass that the warm-up itself uses
 (`Gibbs::log_mass`: log p(x, c) − Σᵢ log p(cᵢ | the rest)), averaged over some draws of each. Who stands, beyond the error of the two
-averages, where there is less than a twentieth of the mass about the heaviest goes on from its state, with random numbers of his own; who
-does not stays: draws belong where he is as well. What follows at once is thrown away, and nothing is handed over after the first draw that is kept: kept draws come from the exact kernel alone.
+averages, where there is less than a twentieth of the mass about the heaviest goes on from its state, with random numbers of his own;
+who does not stays, as draws belong there too. What follows at once is thrown away, and nothing is handed over after the first draw that
+is kept: kept draws come from the exact kernel alone.
 """
 
 from __future__ import annotations
