@@ -160,3 +160,10 @@ def test_the_estimator_keeps_chains_apart_where_asked_to():
         found = hr.HedgerowClusterer(**options, until=hr.Agreement(ess=20, max_draws=60), independent=independent).fit(CLUMPS)
         assert "taught" in found.posterior_.run["until"]
         assert not (independent and found.posterior_.run["until"]["taught"])
+
+
+def test_a_place_with_a_share_of_the_mass_is_not_given_up():
+    """As of iris, where two clusters have a tenth of the mass that three have."""
+    noise = np.tile([-0.1, 0.1], 6)
+    assert lesson_of(np.stack([noise, noise - 2.3])) is None
+    assert lesson_of(np.stack([noise, noise - 3.5])) == Lesson(0, (1,))
