@@ -4,26 +4,25 @@
     python -m tools.mutants NAME [NAME ...]     these, again
     python -m tools.mutants --check             only whether every snippet still stands where it should
 
-Verdicts are kept in build/mutants/verdicts.json, so that a run that was stopped goes on. An error that lives must be explained
-in its `lives`; one that lives without is a test to be written, and the command fails.
+Verdicts are kept in tools/mutants/verdicts.json, each with a hash of the error and of the piece of code it was planted in: a run
+that was stopped goes on, and a verdict on a piece that has changed since counts no more. An error that lives must be explained in
+its `lives`; one that lives without is a test to be written, and the command fails.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
 
 from .copies import ROOT, Copy
 from .mutant import Mutant, StaleError, read_mutants
+from .verdicts import Verdict, Verdicts
 
 HOME = ROOT / "build" / "mutants"
-VERDICTS = HOME / "verdicts.json"
 GOLDEN = "tests/golden"  # every draw bit by bit: notices what changes draws, right or wrong, and is asked after the tests that know why
 REST = "-n 2 tests"
 ALL = read_mutants()
@@ -47,13 +46,14 @@ def main() -> int:
         print(f"{len(ALL) - len(stale)} of {len(ALL)} snippets stand where they should")
         return bool(stale)
     HOME.mkdir(parents=True, exist_ok=True)
-    verdicts: dict[str, dict[str, Any]] = json.loads(VERDICTS.read_text()) if VERDICTS.exists() else {}
-    wanted = [m for m in ALL if m.name in options.names] if options.names else [m for m in ALL if m.key not in verdicts]
-    judge_all([m for m in wanted if m.name not in stale], verdicts, options.jobs, options.first)
+    verdicts = Verdicts()
+    sound = [m for m in ALL if m.name not in stale]
+    wanted = [m for m in sound if (m.name in options.names if options.names else verdicts.wanting(m, ROOT, options.first))]
+    judge_all(wanted, verdicts, options.jobs, options.first)
     return report(verdicts) or bool(stale)
 
 
-def judge_all(wanted: list[Mutant], verdicts: dict[str, dict[str, Any]], jobs: int, first: bool) -> None:
+def judge_all(wanted: list[Mutant], verdicts: Verdicts, jobs: int, first: bool) -> None:
     """Judge in as many copies as asked for; the verdicts are written after each."""
     if not wanted:
         return
@@ -75,22 +75,21 @@ def judge_all(wanted: list[Mutant], verdicts: dict[str, dict[str, Any]], jobs: i
         copy = copies.get()
         try:
             begun = time.monotonic()
+            about = mutant.about(copy.root)
             verdict = try_out(mutant, copy, [tests for tests in (*mutant.tests, GOLDEN) if sound[tests]], first)
-            verdict["seconds"] = round(time.monotonic() - begun)
         finally:
             copies.put(copy)
         with lock:
-            verdicts[mutant.key] = verdict
-            VERDICTS.write_text(json.dumps(verdicts, indent=1))
-            print(f"{verdict['verdict']:9} {mutant.name}: {verdict['by']} ({verdict['seconds']} s)", flush=True)
+            verdicts.keep(mutant.name, about, verdict)
+            print(f"{verdict['verdict']:9} {mutant.name}: {verdict['by']} ({time.monotonic() - begun:.0f} s)", flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(judge, sorted(wanted, key=lambda m: m.compiled)))  # a copy is built anew only for the next error in the core
 
 
-def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[str, Any]:
+def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> Verdict:
     """Plant, build, run, and put the right text back."""
-    verdict: dict[str, Any] = {"name": mutant.name, "verdict": "lives", "by": ""}
+    verdict: Verdict = {"verdict": "asked first" if first else "lives", "by": ""}
     try:
         right = mutant.plant(copy.root)
     except StaleError as error:
@@ -108,13 +107,13 @@ def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[s
         (copy.root / mutant.file).write_text(right, encoding="utf-8")
 
 
-def report(verdicts: dict[str, dict[str, Any]]) -> int:
+def report(verdicts: Verdicts) -> int:
     """Say how many were killed; 1 when one lives without a reason."""
-    judged = [(m, verdicts[m.key]) for m in ALL if m.key in verdicts]
+    judged = [(m, verdict) for m in ALL if (verdict := verdicts.of(m, ROOT))]
     killed = [m for m, v in judged if v["verdict"] == "killed"]
-    living = [m for m, v in judged if v["verdict"] == "lives"]
+    living = [m for m, v in judged if v["verdict"] in ("lives", "asked first")]
     by_draws = [m for m, v in judged if v["verdict"] == "killed" and GOLDEN in v["by"]]
-    others = [(m, v) for m, v in judged if v["verdict"] not in ("killed", "lives")]
+    others = [(m, v) for m, v in judged if v["verdict"] not in ("killed", "lives", "asked first")]
     for m in living:
         print(f"lives     {m.name} ({m.file}): {m.lives or 'NO TEST NOTICES'}")
     for m, v in others:
