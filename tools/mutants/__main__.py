@@ -64,27 +64,45 @@ def judge_all(wanted: list[Mutant], verdicts: Verdicts, jobs: int, first: bool) 
         if not built:
             sys.exit(f"the code as it is does not build:\n{out}")
         copies.put(copy)
-    sound = {tests: False for mutant in wanted for tests in (*mutant.tests, GOLDEN)}
-    for tests in sound:  # before anything is planted: a test that fails on the right code kills nothing
+    sound: dict[str, bool] = {}
+    lock = threading.Lock()
+
+    def see_if_sound(tests: str, copy: Copy) -> None:
         sound[tests], out = copy.passes(tests)
         if not sound[tests]:
             print(f"unsound   {tests} fails on the code as it is:\n{out[-1500:]}", flush=True)
-    lock = threading.Lock()
 
     def judge(mutant: Mutant) -> None:
         copy = copies.get()
         try:
+            for tests in sets_of([mutant], sound, first):
+                see_if_sound(tests, copy)
             begun = time.monotonic()
             about = mutant.about(copy.root)
-            verdict = try_out(mutant, copy, [tests for tests in (*mutant.tests, GOLDEN) if sound[tests]], first)
+            verdict = try_out(mutant, copy, [tests for tests in sets_of([mutant], {}, first) if sound[tests]], first)
         finally:
             copies.put(copy)
         with lock:
             verdicts.keep(mutant.name, about, verdict)
             print(f"{verdict['verdict']:9} {mutant.name}: {verdict['by']} ({time.monotonic() - begun:.0f} s)", flush=True)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(judge, sorted(wanted, key=lambda m: m.compiled)))  # a copy is built anew only for the next error in the core
+    # A test that fails on the right code kills nothing: each is seen to pass before anything is planted where it runs. An error in the
+    # core is left in the copy's extension until the next build, so that all tests of such errors are looked at before the first.
+    for compiled in (False, True):
+        these = [mutant for mutant in wanted if mutant.compiled == compiled]
+        if compiled:
+            copy = copies.get()
+            for tests in sets_of(these, sound, first):
+                see_if_sound(tests, copy)
+            copies.put(copy)
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(judge, these))
+
+
+def sets_of(mutants: list[Mutant], known: dict[str, bool], first: bool) -> list[str]:
+    """The sets of tests that are asked of these errors, but those known."""
+    asked = (tests for mutant in mutants for tests in (*mutant.tests, GOLDEN, *([] if first else [REST])))
+    return [tests for tests in dict.fromkeys(asked) if tests not in known]
 
 
 def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> Verdict:
@@ -97,7 +115,7 @@ def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> Verdic
     try:
         if mutant.compiled and not copy.build()[0]:
             return verdict | {"verdict": "refused", "by": "the compiler"}
-        for chosen in tests if first else [*tests, REST]:
+        for chosen in tests:
             passed, out = copy.passes(chosen)
             if not passed:
                 failed = [line for line in out.splitlines() if line.startswith(("FAILED", "TEST CASE", "ERROR"))]
