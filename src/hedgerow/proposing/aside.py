@@ -44,19 +44,7 @@ def said(reading: Reading | None) -> set[str | int]:
 
 
 def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | int]) -> tuple[Proposal, Likelihood]:
-    """A proposal without its bystanders, and its likelihood resolved, which it is already; none of `wanted` is set aside.
-
-    Parameters
-    ----------
-    proposal : Proposal
-    resolved : Likelihood
-        That of the proposal, resolved.
-    wanted : collection of names or positions
-
-    Returns
-    -------
-    Proposal, Likelihood
-    """
+    """A proposal without its bystanders, and its likelihood resolved, which it is already; none of `wanted` is set aside."""
     if proposal.reading is None or not proposal.reading.columns:
         return proposal, resolved
     data = resolved.check(proposal.X)
@@ -84,18 +72,7 @@ def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str |
 
 
 def columns_of(proposal: Proposal, resolved: Likelihood) -> tuple[str | int, ...]:
-    """Names of the columns that a likelihood sees, in its order.
-
-    Parameters
-    ----------
-    proposal : Proposal
-    resolved : Likelihood
-        That of the proposal, resolved.
-
-    Returns
-    -------
-    tuple of names or positions
-    """
+    """Names of the columns that a likelihood sees, in its order."""
     assert proposal.reading is not None
     columns = proposal.reading.columns
     every = tuple(part for column in columns for part in ((column.name,) if proposal.reading.plain else column.parts))

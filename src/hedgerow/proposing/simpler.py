@@ -38,20 +38,7 @@ MEASURED = "taken for measurements: counts would take {} clusters where these ta
 
 
 def simpler(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | int] = ()) -> tuple[Proposal, Likelihood]:
-    """A proposal, or the simpler one that says more of rows left out; and its likelihood resolved.
-
-    Parameters
-    ----------
-    proposal : Proposal
-    resolved : Likelihood
-        That of the proposal, resolved.
-    wanted : collection of names or positions
-        Columns that are not set aside.
-
-    Returns
-    -------
-    Proposal, Likelihood
-    """
+    """A proposal, or the simpler one that says more of rows left out; and its likelihood resolved."""
     if proposal.reading is None or not proposal.reading.columns or resolved.takes_sparse:
         return proposal, resolved
     if resolved.check(proposal.X).shape[0] < LEAST_ROWS:
