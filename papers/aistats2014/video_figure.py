@@ -44,7 +44,13 @@ TITLES = {
 
 
 def draw(
-    ours: Curves, printed: Curves, at: tuple[int, ...], measures: tuple[str, ...], out: Path, name: str = "video", styles: Styles = STYLES
+    ours: Curves,
+    printed: Curves,
+    at: tuple[int, ...],
+    measures: tuple[str, ...],
+    out: Path,
+    name: str = "video",
+    styles: Styles = STYLES,
 ) -> None:
     """Eight panels and one legend, as PNG and SVG."""
     figure, axes = pyplot().subplots(2, 4, figsize=(15, 7.6), sharex=True)
