@@ -367,6 +367,6 @@ def synthetic_claims(result: Record) -> list[str]:
 
 
 def video_claims(result: Record) -> list[str]:
-    """Figure 4: the sentences the video experiment made itself."""
+    """Figure 4: the sentences that the experiments with video made themselves."""
     found = result.get("claims", [])
     return [str(line) for line in found] if found else ["See the table."]

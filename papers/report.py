@@ -22,6 +22,7 @@ EXPERIMENTS: tuple[tuple[str, str, str, Claims], ...] = (
     ("nips2015", "nips", "NIPS corpus (NIPS 2015, section 4.3, Figure 5)", text_claims),
     ("aistats2014", "synthetic", "Synthetic data (AISTATS 2014, section 4.1, Table 1, Figure 3)", synthetic_claims),
     ("aistats2014", "video", "Video (AISTATS 2014, section 4.2, Figure 4)", video_claims),
+    ("aistats2014", "held_out", "Video with settings held out", video_claims),
 )
 
 OPENING = """# The two papers, run again

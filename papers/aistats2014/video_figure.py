@@ -11,9 +11,10 @@ import numpy.typing as npt
 from papers.common import pyplot, save_figure
 
 Curves = dict[tuple[str, str], npt.NDArray[np.float64]]
+Styles = dict[str, dict[str, Any]]
 
 #: Ours in strong colours, the paper's own curve in black, the other methods of its figure in grey.
-STYLES: dict[str, dict[str, Any]] = {
+STYLES: Styles = {
     "edges": {"color": "#c1272d", "marker": "o", "linewidth": 2.2, "label": "Hedgerow, with edges"},
     "hierarchy": {"color": "#e69f00", "marker": "D", "linewidth": 1.6, "label": "Hedgerow, colours"},
     "sweep": {"color": "#0072b2", "marker": "s", "linewidth": 1.6, "label": "Hedgerow, β swept"},
@@ -25,6 +26,11 @@ STYLES: dict[str, dict[str, Any]] = {
     "Meanshift": {"color": "#bbbbbb", "linestyle": ":", "label": "mean shift, offline"},
     "Nystrom": {"color": "#bbbbbb", "linestyle": "-.", "label": "Nyström, offline"},
 }
+#: Of the picture with settings held out.
+HELD_OUT: Styles = {
+    "held out": {"color": "#c1272d", "marker": "o", "linewidth": 2.2, "label": "settings of the other seven"},
+    "own": {"color": "#0072b2", "marker": "s", "linewidth": 1.6, "label": "the package's settings"},
+} | {method: style for method, style in STYLES.items() if method not in ("edges", "hierarchy", "sweep")}
 TITLES = {
     "2D accuracy": "2-D accuracy",
     "3D accuracy": "3-D accuracy",
@@ -37,11 +43,19 @@ TITLES = {
 }
 
 
-def draw(ours: Curves, printed: Curves, at: tuple[int, ...], measures: tuple[str, ...], out: Path) -> None:
-    """Eight panels and one legend: video.png and video.svg."""
+def draw(
+    ours: Curves,
+    printed: Curves,
+    at: tuple[int, ...],
+    measures: tuple[str, ...],
+    out: Path,
+    name: str = "video",
+    styles: Styles = STYLES,
+) -> None:
+    """Eight panels and one legend, as PNG and SVG."""
     figure, axes = pyplot().subplots(2, 4, figsize=(15, 7.6), sharex=True)
     for ax, measure in zip(axes.T.reshape(-1), measures, strict=True):
-        for method, style in reversed(STYLES.items()):
+        for method, style in reversed(styles.items()):
             line = ours.get((measure, method), printed.get((measure, method)))
             if line is not None:
                 ax.plot(at[: len(line)], line, markersize=4, **style)
@@ -56,4 +70,4 @@ def draw(ours: Curves, printed: Curves, at: tuple[int, ...], measures: tuple[str
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc="lower center", ncol=10, fontsize=8.5, frameon=False)
     figure.tight_layout(rect=(0, 0.05, 1, 1))
-    save_figure(figure, out, "video")
+    save_figure(figure, out, name)

@@ -39,6 +39,32 @@ FLAGS = (
 )
 
 
+def of_many_clusters(k: int = 150) -> ReportPayload:
+    """So many that few of them have room for a colour; of the first five columns, the first two clusters differ in one."""
+    rng = np.random.default_rng(2)
+    z = np.repeat(np.arange(k), 3)
+    X = 10 * rng.random(size=(k, 5))[z] + 0.01 * rng.normal(size=(3 * k, 5))
+    X[:6, 1:] = 0.0
+    Z = linkage(X, "average")
+    leaf = np.full(3 * k, -1)
+    left, right = (np.concatenate([leaf, Z[:, side].astype(int)]) for side in (0, 1))
+    size = np.concatenate([np.ones(3 * k, dtype=int), Z[:, 3].astype(int)])
+    log_d = np.concatenate([np.full(3 * k, -np.inf), 20 * (Z[:, 2] - 0.1)])
+    roots = plots.cut_clusters(left, right, [6 * k - 2], log_d)
+    scale = plots.tree_heights(left, right, roots, size, log_d)
+    order = plots.leaf_order(left, right, roots)
+    heads = ["a_rather_long_name_of_a_column_that_may_break", "b", "c", "d", "e"]
+    mean, spread = (np.array([part(X[z == c], axis=0) for c in range(k)]) for part in (np.mean, np.std))
+    return ReportPayload(
+        "Many clusters",
+        PointsPart(z, np.zeros(3 * k), None, X[:, :2], ("a", "b")),
+        tree=TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks),
+        columns=ColumnsPart(X, heads),
+        profiles=ProfilesPart([Profile(c) for c in range(k)], [(head, 0.999) for head in heads], heads, mean, spread),
+        similarity=SimilarityPart(*plots.block_means(np.equal.outer(z, z).astype(float), order, 100), order),
+    )
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from selenium.webdriver.chrome.service import Service
@@ -63,6 +89,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "far": write_report(folder / "far.html", payload(offset=1e9)),
         "bare": write_report(folder / "bare.html", bare),
         "levels": write_report(folder / "levels.html", from_coarse_to_fine()),
+        "many": write_report(folder / "many.html", of_many_clusters()),
     }
 
 
@@ -215,7 +242,7 @@ def test_zoom_opens_branches(visit: Callable[..., Any]) -> None:
     assert driver.execute_script(closed) == before
 
 
-@pytest.mark.parametrize("name", ["full", "attack", "bare", "levels"])
+@pytest.mark.parametrize("name", ["full", "attack", "bare", "levels", "many"])
 def test_a_phone_needs_no_sideways_scrolling(visit: Callable[..., Any], name: str) -> None:
     driver = visit(name, width=375)
     assert driver.execute_script("return document.documentElement.scrollWidth") <= 375
@@ -281,8 +308,29 @@ def test_no_table_is_cut_off(visit: Callable[..., Any], width: int) -> None:
     assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def test_of_many_clusters_the_slim_ones_are_grey_until_chosen(visit: Callable[..., Any]) -> None:
+    fills = "return [...document.querySelectorAll('#tree .shape')].map((shape) => shape.getAttribute('fill'))"
+    driver = visit("many", 390)
+    assert len(set(driver.execute_script(fills))) == 1
+    assert "too slim for a colour" in driver.find_element("css selector", "#tree ~ .hint").text
+    driver.execute_script("document.querySelector('button.cluster').click()")
+    assert len(set(driver.execute_script(fills))) == 2
+    driver = visit("full")
+    assert "too slim" not in driver.find_element("css selector", "#tree ~ .hint").text
+    assert len(set(driver.execute_script(fills)) - {"none"}) == 6
+
+
+def test_columns_in_which_two_clusters_are_the_same_are_left_out(visit: Callable[..., Any]) -> None:
+    driver = visit("many", 390)
+    assert len(driver.find_elements("css selector", ".comparison tbody tr")) == 1
+    assert "Left out: 4 columns in which they are the same." in driver.find_element("css selector", ".comparison").text
+    name = driver.find_element("css selector", ".comparison tbody th")
+    assert name.text.replace("\n", "") == "a_rather_long_name_of_a_column_that_may_break"
+    assert name.size["width"] < 130
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["full", "bare", "levels"])
+@pytest.mark.parametrize("name", ["full", "bare", "levels", "many"])
 def test_readers_of_the_screen_find_nothing_amiss(visit: Callable[..., Any], name: str, theme: str) -> None:
     axe = pytest.importorskip("axe_core_python.selenium", reason="the accessibility test needs the axe-core-python package").Axe()
     found = axe.run(visit(name, theme=theme))["violations"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.numerals import mean_and_spread
 from hedgerow.report.markup import breakable, escape, hint, table
-from hedgerow.report.pack import MOST_COLUMNS, shown_columns
+from hedgerow.report.pack import MOST_COLUMNS, scatter_between
 from hedgerow.report.payload import Profile, ProfilesPart, ReportPayload
 from hedgerow.report.telling_words import top_words
 
@@ -53,7 +53,7 @@ def _cards(payload: ReportPayload, part: ProfilesPart) -> str:
         size = int(sizes[profile.cluster])
         told = f"{size:,} {'point' if size == 1 else 'points'}, {100 * size / len(labels):.1f}%"
         if sure is not None:
-            told += f"; mean certainty {100 * sure[profile.cluster]:.0f}%"
+            told += f"; mean certainty {_percent(sure[profile.cluster])}"
         cards.append(_card(profile, told))
     more = len(part.profiles) - len(chosen)
     rest = hint(f"{more:,} smaller {'cluster stands' if more == 1 else 'clusters stand'} in the table below.") if more else ""
@@ -67,7 +67,8 @@ def _card(profile: Profile, told: str) -> str:
         body = f'<p class="words">{escape(profile.words)}</p>'
     elif not rows:
         body = "<p>Nothing stands out: its rows are like the rest, column by column.</p>"
-    looked = [f"{word} {escape(row)}" for word, row in (("typical", profile.typical), ("most doubtful", profile.doubtful)) if row]
+    doubtful = "" if profile.doubtful == profile.typical else profile.doubtful
+    looked = [f"{word} {escape(row)}" for word, row in (("typical", profile.typical), ("most doubtful", doubtful)) if row]
     foot = f'<p class="hint words">Rows to look at: {"; ".join(looked)}.</p>' if looked else ""
     head = _button(profile.cluster, f"Cluster {profile.cluster}")
     return f'<article class="card"><h3>{head}</h3><p class="hint">{told}</p>{body}{foot}</article>'
@@ -82,7 +83,7 @@ def _fact_row(cluster: int, column: str, text: str, direction: str) -> str:
 def _importance(part: ProfilesPart) -> str:
     rows = "".join(
         f'<li><span>{breakable(name)}</span><meter min="0" max="1" value="{share:.3f}" aria-label="{escape(name)}"></meter>'
-        f"<span>{100 * share:.0f}%</span></li>"
+        f"<span>{_percent(share)}</span></li>"
         for name, share in part.importance[:MOST_TOLD]
     )
     left = len(part.importance) - MOST_TOLD
@@ -114,7 +115,7 @@ def _side_by_side(payload: ReportPayload) -> str:
         heads.append("certainty")
         doubt = np.bincount(labels, weights=np.asarray(payload.points.uncertainty, dtype=np.float64)) / sizes
         for row, value in zip(cells, doubt, strict=True):
-            row.append(f"{100 * (1 - value):.0f}%")
+            row.append(_percent(1 - value))
     said = ""
     if payload.columns is not None:
         columns, added, said = _column_cells(payload, labels)
@@ -134,22 +135,37 @@ def _side_by_side(payload: ReportPayload) -> str:
 
 
 def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[list[str], list[list[str]], str]:
-    """Names, cells (mean ± sd by cluster) and a hint for the columns that the table shows."""
+    """Names, cells by cluster and a hint for the columns that the table shows: those in which clusters differ most.
+
+    Levels of one column ("sea=Baltic", "sea=Black") are one column here, with the level that most rows have.
+    """
     assert payload.columns is not None
     values = np.asarray(payload.columns.values, dtype=np.float64)
-    shown = shown_columns(payload.columns, labels, TABLE_COLUMNS)
-    shares = [_is_share(str(payload.columns.names[j]), values[:, j]) for j in shown]
+    groups = _grouped([str(name) for name in payload.columns.names], values)
+    between, whole = scatter_between(payload.columns, labels)
+    shares = [float(between[members].sum() / whole[members].sum()) if whole[members].sum() > 0 else 0.0 for _, members in groups]
+    chosen = sorted(np.argsort(-np.array(shares), kind="stable")[:TABLE_COLUMNS])
+    told = [(members, [str(payload.columns.names[j]) for j in members]) for members in (groups[g][1] for g in chosen)]
+    is_share = [_is_share(names[0], values[:, members[0]]) for members, names in told]
+    by_cluster = [values[labels == c] for c in range(labels.max() + 1)]
     cells = [
-        [_spread(column, share) for column, share in zip(values[labels == c][:, shown].T, shares, strict=True)]
-        for c in range(labels.max() + 1)
+        [_cell(here[:, members], names, share) for (members, names), share in zip(told, is_share, strict=True)] for here in by_cluster
     ]
-    d = values.shape[1]
-    said = "Columns: mean ± standard deviation."
-    if d > TABLE_COLUMNS:
-        said = f"Mean ± standard deviation of the {len(shown)} columns, of {d:,}, in which clusters differ most."
-    if d > MOST_COLUMNS:
+    said = "Columns: mean ± standard deviation"
+    if len(groups) > TABLE_COLUMNS:
+        said = f"Mean ± standard deviation of the {len(chosen)} columns, of {len(groups):,}, in which clusters differ most"
+    said += "; of names the one that most rows have." if any(len(groups[g][1]) > 1 for g in chosen) else "."
+    if values.shape[1] > MOST_COLUMNS:
         said += f" The panel shows {MOST_COLUMNS}."
-    return [str(payload.columns.names[j]) for j in shown], cells, hint(said)
+    return [groups[g][0] for g in chosen], cells, hint(said)
+
+
+def _grouped(names: Sequence[str], values: NDArray[np.float64]) -> list[tuple[str, list[int]]]:
+    """Columns with their places; the levels of one column go together under its name, a single one keeps its own."""
+    found: dict[str, list[int]] = {}
+    for j, name in enumerate(names):
+        found.setdefault(name.partition("=")[0] + "=" if _is_share(name, values[:, j]) else f"{j} {name}", []).append(j)
+    return [(names[places[0]].partition("=")[0] if len(places) > 1 else names[places[0]], places) for places in found.values()]
 
 
 def _cluster_row(cluster: int, cells: Sequence[str], words: Sequence[str] | None) -> str:
@@ -171,11 +187,22 @@ def _is_share(name: str, column: NDArray[np.float64]) -> bool:
     return "=" in name and bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
 
 
-def _spread(column: NDArray[np.float64], share: bool) -> str:
-    """Mean ± sd of what is not missing, or the share that has a level."""
-    seen = column[~np.isnan(column)]
+def _cell(values: NDArray[np.float64], names: Sequence[str], share: bool) -> str:
+    """Mean ± sd of what is not missing; of a level its share; of several levels the one that most rows have."""
+    seen = values[~np.isnan(values).any(axis=1)]
     if not len(seen):
         return "–"
+    if len(names) > 1:
+        shares = seen.mean(axis=0)
+        most = int(shares.argmax())
+        return f"{names[most].partition('=')[2]} {_percent(float(shares[most]))}" if shares[most] > 0 else "–"
     if share:
-        return f"{100 * seen.mean():.0f}%"
+        return _percent(float(seen.mean()))
     return mean_and_spread(float(seen.mean()), float(seen.std()) if len(seen) > 1 else math.nan)
+
+
+def _percent(share: float) -> str:
+    """A share in whole per cent; what is nearly all or nearly nothing is not said to be it."""
+    if 0.0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1.0 - 1e-12 else f"{100 * share:.0f}%"

@@ -99,10 +99,18 @@ def kept_rows(n: int, labels: IntArray | None, order: IntArray | None) -> IntArr
 
 def shown_columns(columns: ColumnsPart, labels: IntArray, most: int = MOST_COLUMNS) -> IntArray:
     """The columns to tell about: all, or the `most` in which clusters differ most, in their given order."""
-    values = np.asarray(columns.values, dtype=np.float64)
-    d = values.shape[1]
+    d = np.asarray(columns.values).shape[1]
     if d <= most:
         return np.arange(d)
+    between, whole = scatter_between(columns, labels)
+    share = np.where(whole > 0, between / np.where(whole > 0, whole, 1.0), 0.0)
+    return np.sort(np.argsort(-share, kind="stable")[:most])
+
+
+def scatter_between(columns: ColumnsPart, labels: IntArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For every column the sum of squares between clusters, and the whole one; missing entries left out."""
+    values = np.asarray(columns.values, dtype=np.float64)
+    d = values.shape[1]
     seen = ~np.isnan(values)
     filled = np.where(seen, values, 0.0)
     k = int(labels.max()) + 1
@@ -114,8 +122,7 @@ def shown_columns(columns: ColumnsPart, labels: IntArray, most: int = MOST_COLUM
     mean = filled.sum(axis=0) / total
     between = (count * (sums / np.maximum(count, 1) - mean) ** 2).sum(axis=0)
     whole = np.where(seen, (values - mean) ** 2, 0.0).sum(axis=0)
-    share = np.where(whole > 0, between / np.where(whole > 0, whole, 1.0), 0.0)
-    return np.sort(np.argsort(-share, kind="stable")[:most])
+    return between, whole
 
 
 def flatten_tree(tree: TreePart) -> dict[str, Any]:

@@ -80,6 +80,12 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+// A name that a narrow column may break after an underscore, a dot or an equals sign.
+function breakable(name) {
+  const pieces = name.split(/(?<=[_.=])/);
+  return pieces.flatMap((piece, i) => (i < pieces.length - 1 ? [piece, make("wbr")] : [piece]));
+}
+
 function swatch(color) {
   const element = make("span", { class: "swatch", "aria-hidden": "true" });
   element.style.background = color;
@@ -114,7 +120,7 @@ function offsetOf([low, high]) {
   return Math.floor(low / step) * step;
 }
 
-const percent = (share) => (share > 0 && share < 0.005 ? "<1%" : `${Math.round(100 * share)}%`);
+const percent = (share) => (share > 0 && share < 0.005 ? "<1%" : share >= 0.995 && share < 1 ? ">99%" : `${Math.round(100 * share)}%`);
 
 const chance = (p) => (p < 0.001 ? "<0.001" : p > 0.999 ? ">0.999" : `= ${p.toFixed(3)}`);
 

@@ -70,11 +70,12 @@ function startComparison(part) {
     const rank = (j) => (Number.isNaN(apart[j]) ? -1 : apart[j]);
     const order = d3.range(width).sort((i, j) => rank(j) - rank(i));
     const body = make("tbody");
-    for (const j of order) body.append(make("tr", {}, make("th", { scope: "row" }, names[j]), make("td", {}, told(a, j)), make("td", {}, told(b, j)), make("td", {}, apart[j] === Infinity ? "entirely" : Number.isNaN(apart[j]) ? "–" : apart[j].toFixed(1))));
+    const alike = order.filter((j) => apart[j] === 0 && told(a, j) === told(b, j) && a !== b);
+    for (const j of order) if (!alike.includes(j)) body.append(make("tr", {}, make("th", { scope: "row" }, ...breakable(names[j])), make("td", {}, told(a, j)), make("td", {}, told(b, j)), make("td", {}, apart[j] === Infinity ? "entirely" : Number.isNaN(apart[j]) ? "–" : apart[j].toFixed(1))));
     const heads = ["", `cluster ${clusters[a]}`, `cluster ${clusters[b]}`, "apart"].map((text) => make("th", { scope: "col" }, text));
     part.querySelector(".comparison").replaceChildren(
       make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Two clusters" }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body)),
-      make("p", { class: "hint" }, "Apart: the difference of the means in standard deviations within the two clusters."));
+      make("p", { class: "hint" }, "Apart: the difference of the means in standard deviations within the two clusters." + (alike.length ? ` Left out: ${count(alike.length, "column")} in which they are the same.` : "")));
   };
   for (const choice of choices) choice.addEventListener("change", show);
   show();

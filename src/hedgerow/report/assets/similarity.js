@@ -1,5 +1,7 @@
 // The similarity matrix on a canvas, with cluster colours along its sides and the selection marked.
 
+const SLIM_STRETCH = 4; // pixels of the sides
+
 function startSimilarity() {
   const cells = data.similarity.cells;
   const half = unpack(data.similarity.half);
@@ -24,6 +26,18 @@ function startSimilarity() {
   const strip = 12;
   let side = 0;
   let inside = null; // selected points per cell
+
+  // For every cell, how many pixels of its side have one colour; those too few are grey.
+  function stretches(n) {
+    const long = new Float64Array(cells);
+    for (let from = 0; from < cells; ) {
+      let to = from + 1;
+      while (to < cells && main[to] === main[from]) to++;
+      long.fill((side * (edges[to] - edges[from])) / n, from, to);
+      from = to;
+    }
+    return long;
+  }
 
   function draw() {
     const width = Math.min(host.clientWidth, 544);
@@ -50,11 +64,12 @@ function startSimilarity() {
     ink.strokeStyle = token("--line");
     ink.strokeRect(strip + 2.5, strip + 2.5, side + 1, side + 1);
     const n = edges[cells];
+    const room = stretches(n);
     for (let cell = 0; cell < cells; cell++) {
       const from = strip + 3 + (side * edges[cell]) / n;
       const long = (side * (edges[cell + 1] - edges[cell])) / n;
       ink.globalAlpha = inside !== null && inside[cell] === 0 ? 0.15 : 1;
-      ink.fillStyle = main[cell] >= 0 ? clusterColor(main[cell]) : token("--line");
+      ink.fillStyle = main[cell] >= 0 && (room[cell] >= SLIM_STRETCH || (inside !== null && inside[cell] > 0)) ? clusterColor(main[cell]) : token("--line");
       ink.fillRect(0, from, strip - 2, long + 0.3);
       ink.fillRect(from, 0, long + 0.3, strip - 2);
     }

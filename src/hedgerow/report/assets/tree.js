@@ -3,6 +3,8 @@
 const CLOSE_BELOW = 26; // a branch narrower than this many pixels is drawn closed
 const MOST_OPEN = 320;
 const MOST_LETTERS = 14; // of a leaf's name
+const SLIM = 5; // a closed branch narrower than this many pixels has no room for a colour
+const MANY = 60; // clusters from which there are such branches
 
 // Nodes arrive in preorder: the left child of an inner node i is i + 1, `right[i]` is 0 for a terminal.
 const tree = data.tree && {
@@ -90,6 +92,7 @@ function startTree() {
   const svg = d3.select(host).append("svg").attr("role", "group").attr("aria-label",
     `Dendrogram of ${count(total, "point")}: ${count(tree.tops, "cluster")} below the cut. Arrow keys walk along branches, Enter selects.`);
   const margin = { left: 46, right: 6, top: 16, bottom: 30 };
+  if (tree.tops > MANY) document.getElementById("tree-slim").hidden = false;
   const nameRoom = data.points.names ? 24 + 6.6 * Math.min(d3.max(data.points.names, (name) => name.length), MOST_LETTERS) : 30;
   svg.append("clipPath").attr("id", "tree-window").append("rect");
   const axis = svg.append("g");
@@ -121,6 +124,10 @@ function startTree() {
 
   const place = (units) => view.applyX(x(units));
   const span = (node) => place(tree.to[node]) - place(tree.from[node]);
+  // Hundreds of colours side by side say nothing: what is slim is grey until one zooms in or chooses it.
+  const isChosen = (node) => selection !== null && Boolean(selection.mask[tree.order[tree.start[node]]]);
+  const shade = (node) => (span(node) >= SLIM || tree.tops <= MANY || isChosen(node) ? clusterColor(mainCluster(node)) : token("--p5"));
+  const footColor = (run, plain) => (tree.tops <= MANY || place(run.to) - place(run.from) >= SLIM || (selection && run.rows.some((row) => selection.mask[row])) ? clusterColor(run.label) : plain);
   const inSight = (node) => place(tree.to[node]) > margin.left && place(tree.from[node]) < width - margin.right;
 
   // Open branches, widest first; joins past the cut always.
@@ -178,8 +185,8 @@ function startTree() {
     all.attr("tabindex", (node) => (node === focused ? 0 : -1));
     all.select(".hit").attr("d", outline);
     all.select(".shape").attr("d", outline).classed("closed", isClosed)
-      .attr("stroke", (node) => (isClosed(node) ? clusterColor(mainCluster(node)) : rgb(tone(tree.size[node] > 1 ? mergeProbability(node) : 1))))
-      .attr("fill", (node) => (isClosed(node) ? clusterColor(mainCluster(node)) : "none"));
+      .attr("stroke", (node) => (isClosed(node) ? shade(node) : rgb(tone(tree.size[node] > 1 ? mergeProbability(node) : 1))))
+      .attr("fill", (node) => (isClosed(node) ? shade(node) : "none"));
     mark();
 
     const top = stems.selectAll("line").data(tree.roots.filter(inSight), (node) => node);
@@ -188,9 +195,10 @@ function startTree() {
       .attr("x1", (node) => place(tree.center[node])).attr("x2", (node) => place(tree.center[node]))
       .attr("y1", (node) => y(tree.height[node])).attr("y2", (node) => y(tree.height[node]) - 8);
 
+    const plain = token("--line");
     const strip = feet.selectAll("rect").data(runs.filter((run) => place(run.to) > 0 && place(run.from) < width), (run) => run.from);
     strip.exit().remove();
-    strip.enter().append("rect").attr("height", 7).merge(strip).attr("fill", (run) => clusterColor(run.label))
+    strip.enter().append("rect").attr("height", 7).merge(strip).attr("fill", (run) => footColor(run, plain))
       .attr("x", (run) => place(run.from)).attr("y", y(0) + 4).attr("width", (run) => Math.max(place(run.to) - place(run.from), 0.5));
     label(closed);
     for (const [id, still] of [["tree-out", view.k <= 1], ["tree-whole", view.k <= 1], ["tree-branch", !selection || selection.kind !== "branch"]]) {
