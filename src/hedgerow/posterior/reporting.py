@@ -10,7 +10,7 @@ incremental hierarchical clustering under the model are shown instead, and beyon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,7 @@ from hedgerow.trees.reporting import place_points, tree_part
 __all__ = [
     "BLOCKS",
     "LARGEST_TREE",
+    "NumberedRows",
     "described",
     "doubt",
     "draws_part",
@@ -72,6 +73,28 @@ SKETCH = 200  # dimensions in which distances between rows of many counts are ta
 LEAST = 1e-6  # of a probability, so that log d stays finite
 
 _WORDS = {"n_clusters": "number of clusters"}  # where underscores made spaces are not enough
+
+
+class NumberedRows(Sequence[str]):
+    """What rows without names are called on the page; no list of all of them is made."""
+
+    def __init__(self, count: int) -> None:
+        self._rows = range(count)
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """The name of a row, or of several."""
+        found = self._rows[at]
+        return f"row {found}" if isinstance(found, int) else [f"row {row}" for row in found]
 
 
 def payload_of(
@@ -101,9 +124,7 @@ def payload_of(
 
 def described(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequence[str], rows: Sequence[str] | None) -> ProfilesPart:
     """What each cluster stands out by, for the page."""
-    found = profiles(
-        X, labels, draws.labels, names=names, rows=rows if rows is not None else [f"row {i}" for i in range(draws.n)], top=8
-    )
+    found = profiles(X, labels, draws.labels, names=names, rows=NumberedRows(draws.n) if rows is None else rows, top=8)
     return profiles_part(found, names, sparse.issparse(X))
 
 
