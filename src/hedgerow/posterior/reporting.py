@@ -140,7 +140,7 @@ def profiles_part(found: Profiles, names: Sequence[str], counted: bool) -> Profi
     importance = [(str(name), float(share)) for name, share in zip(found.columns["column"], found.columns["importance"], strict=True)]
     if counted:
         return ProfilesPart(told, importance)
-    return ProfilesPart(told, importance, list(names), table["mean"], table["spread"])
+    return ProfilesPart(told, importance, list(names), table["mean"], table["spread"], found.shares)
 
 
 def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:

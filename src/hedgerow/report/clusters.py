@@ -146,7 +146,7 @@ def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[li
     shares = [float(between[members].sum() / whole[members].sum()) if whole[members].sum() > 0 else 0.0 for _, members in groups]
     chosen = sorted(np.argsort(-np.array(shares), kind="stable")[:TABLE_COLUMNS])
     told = [(members, [str(payload.columns.names[j]) for j in members]) for members in (groups[g][1] for g in chosen)]
-    is_share = [_is_share(names[0], values[:, members[0]]) for members, names in told]
+    is_share = [_is_share(values[:, members[0]]) for members, names in told]
     by_cluster = [values[labels == c] for c in range(labels.max() + 1)]
     cells = [
         [_cell(here[:, members], names, share) for (members, names), share in zip(told, is_share, strict=True)] for here in by_cluster
@@ -154,6 +154,8 @@ def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[li
     said = "Columns: mean ± standard deviation"
     if len(groups) > TABLE_COLUMNS:
         said = f"Mean ± standard deviation of the {len(chosen)} columns, of {len(groups):,}, in which clusters differ most"
+    ones = any(share and "=" not in names[0] for (_, names), share in zip(told, is_share, strict=True))
+    said += ", of zeros and ones the share of ones" if ones else ""
     said += "; of names the one that most rows have." if any(len(groups[g][1]) > 1 for g in chosen) else "."
     if values.shape[1] > MOST_COLUMNS:
         said += f" The panel shows {MOST_COLUMNS}."
@@ -164,7 +166,7 @@ def _grouped(names: Sequence[str], values: NDArray[np.float64]) -> list[tuple[st
     """Columns with their places; the levels of one column go together under its name, a single one keeps its own."""
     found: dict[str, list[int]] = {}
     for j, name in enumerate(names):
-        found.setdefault(name.partition("=")[0] + "=" if _is_share(name, values[:, j]) else f"{j} {name}", []).append(j)
+        found.setdefault(name.partition("=")[0] + "=" if "=" in name and _is_share(values[:, j]) else f"{j} {name}", []).append(j)
     return [(names[places[0]].partition("=")[0] if len(places) > 1 else names[places[0]], places) for places in found.values()]
 
 
@@ -182,13 +184,13 @@ def _button(cluster: int, text: str) -> str:
     return f'<button {attributes} aria-label="Cluster {cluster}">{escape(text)}</button>'
 
 
-def _is_share(name: str, column: NDArray[np.float64]) -> bool:
-    """Whether a column says of each row if it has a level, as "sex=male" does: then its mean is a share."""
-    return "=" in name and bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
+def _is_share(column: NDArray[np.float64]) -> bool:
+    """Whether a column says yes or no of each row, as "sex=male" does: then its mean is a share."""
+    return bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
 
 
 def _cell(values: NDArray[np.float64], names: Sequence[str], share: bool) -> str:
-    """Mean ± sd of what is not missing; of a level its share; of several levels the one that most rows have."""
+    """Mean ± sd of what is not missing; of yes and no its share; of several levels the one that most rows have."""
     seen = values[~np.isnan(values).any(axis=1)]
     if not len(seen):
         return "–"

@@ -242,7 +242,8 @@ def _profiles(part: ProfilesPart) -> dict[str, Any]:
     clusters = [profile.cluster for profile in part.profiles[:MOST_COMPARED]]
     mean, spread = (np.asarray(values, dtype=np.float64)[: len(clusters)][:, chosen] for values in (part.mean, part.spread))
     names = [str(part.names[j]) for j in chosen]
-    return {"clusters": clusters, "names": names, "mean": encode(mean, "f8"), "spread": encode(spread, "f8")}
+    shares = [name in part.shares for name in names]
+    return {"clusters": clusters, "names": names, "shares": shares, "mean": encode(mean, "f8"), "spread": encode(spread, "f8")}
 
 
 def _tree(part: TreePart, tree: dict[str, Any], place: IntArray) -> dict[str, Any]:
