@@ -244,10 +244,10 @@ def told(result: Record) -> str:
             "# Figure 4 of AISTATS 2014, settings held out",
             "",
             f"Means over Chen's eight sequences and {len(result['seeds'])} seed(s). Each sequence is segmented with the one of "
-            f"{result['combinations']} combinations of settings that is best on the other seven by the mean of accuracy, boundary recall (2-D and 3-D) and "
-            "explained variation; the number of tubes (1,000), the smallest piece (0.05 of a tube), β (0.5) and the chunk (10 frames, "
-            "as in the paper) are not chosen. ✗ marks where a curve is behind the paper's IBHC; of the undersegmentation errors, "
-            "less is better. Made by `python -m papers.aistats2014 held-out`.",
+            f"{result['combinations']} combinations of settings that is best on the other seven by the mean of accuracy, boundary "
+            "recall (2-D and 3-D) and explained variation; the number of tubes (1,000), the smallest piece (0.05 of a tube), β (0.5) "
+            "and the chunk (10 frames, as in the paper) are not chosen. ✗ marks where a curve is behind the paper's IBHC; of the "
+            "undersegmentation errors, less is better. Made by `python -m papers.aistats2014 held-out`.",
             "",
             markdown(["segments", *map(str, AT)], rows),
             *result["claims"],
