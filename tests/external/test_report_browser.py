@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.external.report_pages import ATTACK, N, from_coarse_to_fine, payload
+from tests.external.pages import ATTACK, N, from_coarse_to_fine, of_many_clusters, payload
 
 from hedgerow.report import write_report
 from hedgerow.report.payload import PointsPart, ReportPayload
@@ -37,32 +37,6 @@ FLAGS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
 )
-
-
-def of_many_clusters(k: int = 150) -> ReportPayload:
-    """So many that few of them have room for a colour; of the first five columns, the first two clusters differ in one."""
-    rng = np.random.default_rng(2)
-    z = np.repeat(np.arange(k), 3)
-    X = 10 * rng.random(size=(k, 5))[z] + 0.01 * rng.normal(size=(3 * k, 5))
-    X[:6, 1:] = 0.0
-    Z = linkage(X, "average")
-    leaf = np.full(3 * k, -1)
-    left, right = (np.concatenate([leaf, Z[:, side].astype(int)]) for side in (0, 1))
-    size = np.concatenate([np.ones(3 * k, dtype=int), Z[:, 3].astype(int)])
-    log_d = np.concatenate([np.full(3 * k, -np.inf), 20 * (Z[:, 2] - 0.1)])
-    roots = plots.cut_clusters(left, right, [6 * k - 2], log_d)
-    scale = plots.tree_heights(left, right, roots, size, log_d)
-    order = plots.leaf_order(left, right, roots)
-    heads = ["a_rather_long_name_of_a_column_that_may_break", "b", "c", "d", "e"]
-    mean, spread = (np.array([part(X[z == c], axis=0) for c in range(k)]) for part in (np.mean, np.std))
-    return ReportPayload(
-        "Many clusters",
-        PointsPart(z, np.zeros(3 * k), None, X[:, :2], ("a", "b")),
-        tree=TreePart(left, right, roots, size, log_d, scale.height, scale.cut, scale.ticks),
-        columns=ColumnsPart(X, heads),
-        profiles=ProfilesPart([Profile(c) for c in range(k)], [(head, 0.999) for head in heads], heads, mean, spread),
-        similarity=SimilarityPart(*plots.block_means(np.equal.outer(z, z).astype(float), order, 100), order),
-    )
 
 
 @pytest.fixture(scope="module")

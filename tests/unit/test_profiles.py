@@ -115,4 +115,6 @@ def test_a_column_of_zeros_and_ones_is_told_by_its_share() -> None:
     told = {str(fact) for facts in found.facts for fact in facts if fact.column == "owns"}
     assert told == {"owns 25%", "owns 100%"}
     side = dict(zip(found.compare(0, 1)["column"].tolist(), found.compare(0, 1)["cluster 0"].tolist(), strict=True))
-    assert side["owns"] == "25%" and "±" in side["part"] and "±" in side["tiny"]
+    assert side["owns"] == "25%"
+    assert "±" in side["part"]
+    assert "±" in side["tiny"]

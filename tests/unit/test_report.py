@@ -20,7 +20,6 @@ from hedgerow import plots
 from hedgerow.errors import ParameterError
 from hedgerow.plots.palette import CLUSTER_COLORS
 from hedgerow.report import report_html, write_report
-from hedgerow.report.clusters import clusters_body
 from hedgerow.report.levels import levels_headline
 from hedgerow.report.pack import MOST_POINTS, MOST_TERMINALS, encode_numbers, flatten_tree, pack, shown_columns
 from hedgerow.report.page import asset
@@ -30,8 +29,6 @@ from hedgerow.report.payload import (
     DrawsPart,
     LevelPart,
     PointsPart,
-    Profile,
-    ProfilesPart,
     ReportPayload,
     SimilarityPart,
     TreePart,
@@ -357,30 +354,9 @@ class TestPack:
         assert len(shown) == 12
         assert 17 in shown
         assert 3 not in shown
-
-
-class TestClusterTable:
-    def test_levels_of_a_column_are_one_column_with_the_level_that_most_rows_have(self) -> None:
-        labels = np.arange(600) % 2
-        sea = np.where(labels == 0, "Baltic", "Black")
-        sea[0] = "Ionian"
-        levels = [f"sea={name}" for name in ("Baltic", "Black", "Ionian")]
-        values = np.column_stack([*(sea == name.partition("=")[2] for name in levels), labels + 0.25, labels == 0]).astype(float)
-        values[2:4, :3] = np.nan
-        columns = ColumnsPart(values, [*levels, "depth", "open=yes"])
-        body = clusters_body(ReportPayload("Seas", PointsPart(labels, np.where(np.arange(600) == 5, 0.1, 0.0)), columns=columns))
-        heads = re.findall('<th scope="col">(.*?)</th>', body.replace("<wbr>", ""))
-        assert heads == ["cluster", "points", "share", "certainty", "sea", "depth", "open=yes"]
-        assert "<td>Baltic &gt;99%</td><td>0.25 ± 0</td><td>100%</td>" in body  # one of 299 rows is Ionian
-        assert "<td>Black 100%</td><td>1.25 ± 0</td><td>0%</td>" in body
-        assert "<td>100%</td><td>Baltic" in body and "<td>&gt;99%</td><td>Black" in body  # certainty is not rounded up to all
-        assert "of names the one that most rows have" in body
-
-    def test_a_row_that_is_typical_and_doubtful_is_named_once(self) -> None:
-        profiles = ProfilesPart([Profile(0, typical="Ann", doubtful="Ann"), Profile(1, typical="Bob", doubtful="Eve")])
-        body = clusters_body(ReportPayload("People", PointsPart(np.arange(20) % 2), profiles=profiles))
-        assert "typical Ann.</p>" in body
-        assert "typical Bob; most doubtful Eve.</p>" in body
+        told = shown_columns(columns, labels, first={"3"})
+        assert {3, 17} <= set(told.tolist())
+        assert len(told) == 12
 
 
 class TestPayload:

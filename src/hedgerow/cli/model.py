@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import kernels, likelihoods, priors
-from hedgerow.cli.output import say
+from hedgerow.cli.output import line_width, say
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError
 from hedgerow.kernels import Kernel, Tempered, cycle, mix
@@ -61,10 +61,18 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
 
 
 def tell_proposal(text: str) -> None:
-    """Say the likelihood, then a line for each group of columns; what does not fit on a line goes on under its last field."""
+    """Say the likelihood, then a line for each group of columns; what does not fit on a line goes on under its last field.
+
+    Where names are so long that little room is left beside them, the rest stands below them.
+    """
     for line in text.splitlines():
         fields = [match.end() for match in re.finditer(r"(?<=\S) {2,}", line)]
-        say("  " + line, 2 + fields[-1] if fields else 4)
+        if fields and fields[-1] > 0.7 * line_width():
+            names, *rest = re.split(r"(?<=\S) {2,}", line)
+            say("  " + names, 6)
+            say("      " + ": ".join(rest), 8)
+        else:
+            say("  " + line, 2 + fields[-1] if fields else 4)
 
 
 def _spreads(resolved: Likelihood, before: Likelihood, names: Sequence[Any] | None) -> list[str]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.numerals import mean_and_spread
 from hedgerow.report.markup import breakable, escape, hint, table
-from hedgerow.report.pack import MOST_COLUMNS, scatter_between
+from hedgerow.report.pack import FIRST_CARDS, MOST_COLUMNS, is_share, scatter_between
 from hedgerow.report.payload import Profile, ProfilesPart, ReportPayload
 from hedgerow.report.telling_words import top_words
 
 __all__ = ["clusters_body"]
 
 FIRST_CLUSTERS = 30
-FIRST_CARDS = 12
 TABLE_COLUMNS = 6
 MOST_TOLD = 12  # columns whose importance is shown
 SMALL = 5  # points; clusters below are counted in one line rather than given a card each
@@ -49,19 +49,39 @@ def _cards(payload: ReportPayload, part: ProfilesPart) -> str:
     large = [profile for profile in part.profiles if sizes[profile.cluster] >= SMALL] or list(part.profiles)
     chosen = large[:FIRST_CARDS]
     cards = []
+    shares = _Shares(payload, labels)
     for profile in chosen:
         size = int(sizes[profile.cluster])
         told = f"{size:,} {'point' if size == 1 else 'points'}, {100 * size / len(labels):.1f}%"
         if sure is not None:
             told += f"; mean certainty {_percent(sure[profile.cluster])}"
-        cards.append(_card(profile, told))
+        cards.append(_card(profile, told, shares))
     more = len(part.profiles) - len(chosen)
     rest = hint(f"{more:,} smaller {'cluster stands' if more == 1 else 'clusters stand'} in the table below.") if more else ""
     return f'<div class="cards">{"".join(cards)}</div>{rest}'
 
 
-def _card(profile: Profile, told: str) -> str:
-    rows = [_fact_row(profile.cluster, *fact) for fact in profile.facts]
+class _Shares:
+    """The shares of rows that have a level, in a cluster and in all."""
+
+    def __init__(self, payload: ReportPayload, labels: NDArray[np.int64]) -> None:
+        self.labels = labels
+        part = payload.columns
+        self.values = None if part is None else np.asarray(part.values, dtype=np.float64)
+        self.places = {} if part is None else {str(name): j for j, name in enumerate(part.names)}
+
+    def of(self, column: str, cluster: int) -> tuple[float, float] | None:
+        """Of a column such as "sex=male"; None of others."""
+        if self.values is None or column not in self.places:
+            return None
+        values = self.values[:, self.places[column]]
+        seen = ~np.isnan(values)
+        here = values[seen & (self.labels == cluster)]
+        return (float(here.mean()), float(values[seen].mean())) if len(here) and is_share(values) else None
+
+
+def _card(profile: Profile, told: str, shares: _Shares) -> str:
+    rows = [_fact_row(profile.cluster, *fact, shares.of(fact[0], profile.cluster)) for fact in profile.facts]
     body = f'<ul class="facts">{"".join(rows)}</ul>' if rows else ""
     if profile.words:
         body = f'<p class="words">{escape(profile.words)}</p>'
@@ -74,10 +94,11 @@ def _card(profile: Profile, told: str) -> str:
     return f'<article class="card"><h3>{head}</h3><p class="hint">{told}</p>{body}{foot}</article>'
 
 
-def _fact_row(cluster: int, column: str, text: str, direction: str) -> str:
-    """A column, what it holds here, where that lies, and a place for its strip."""
+def _fact_row(cluster: int, column: str, text: str, direction: str, shares: tuple[float, float] | None) -> str:
+    """A column, what it holds here, where that lies, and a place for its strip, with what the script draws of a level."""
     told = f"{breakable(column)} <b>{escape(text.removeprefix(column).strip())}</b>" + (f" <em>{direction}</em>" if direction else "")
-    return f'<li><span>{told}</span><span class="strip" data-cluster="{cluster}" data-column="{escape(column)}"></span></li>'
+    level = "" if shares is None else f' data-here="{shares[0]:.4g}" data-all="{shares[1]:.4g}"'
+    return f'<li><span>{told}</span><span class="strip" data-cluster="{cluster}" data-column="{escape(column)}"{level}></span></li>'
 
 
 def _importance(part: ProfilesPart) -> str:
@@ -143,31 +164,45 @@ def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[li
     values = np.asarray(payload.columns.values, dtype=np.float64)
     groups = _grouped([str(name) for name in payload.columns.names], values)
     between, whole = scatter_between(payload.columns, labels)
-    shares = [float(between[members].sum() / whole[members].sum()) if whole[members].sum() > 0 else 0.0 for _, members in groups]
-    chosen = sorted(np.argsort(-np.array(shares), kind="stable")[:TABLE_COLUMNS])
-    told = [(members, [str(payload.columns.names[j]) for j in members]) for members in (groups[g][1] for g in chosen)]
-    is_share = [_is_share(values[:, members[0]]) for members, names in told]
+    differ = [_ratio(between[group.places].sum(), whole[group.places].sum()) for group in groups]
+    chosen = [groups[g] for g in sorted(np.argsort(-np.array(differ), kind="stable")[:TABLE_COLUMNS])]
     by_cluster = [values[labels == c] for c in range(labels.max() + 1)]
-    cells = [
-        [_cell(here[:, members], names, share) for (members, names), share in zip(told, is_share, strict=True)] for here in by_cluster
-    ]
+    cells = [[_cell(here[:, group.places], group) for group in chosen] for here in by_cluster]
     said = "Columns: mean ± standard deviation"
     if len(groups) > TABLE_COLUMNS:
         said = f"Mean ± standard deviation of the {len(chosen)} columns, of {len(groups):,}, in which clusters differ most"
-    ones = any(share and "=" not in names[0] for (_, names), share in zip(told, is_share, strict=True))
-    said += ", of zeros and ones the share of ones" if ones else ""
-    said += "; of names the one that most rows have." if any(len(groups[g][1]) > 1 for g in chosen) else "."
+    if any(group.share and group.levels == [""] for group in chosen):
+        said += ", of zeros and ones the share of ones"
+    said += "; of names the one that most rows have." if any(len(group.places) > 1 for group in chosen) else "."
     if values.shape[1] > MOST_COLUMNS:
         said += f" The panel shows {MOST_COLUMNS}."
-    return [groups[g][0] for g in chosen], cells, hint(said)
+    return [group.name for group in chosen], cells, hint(said)
 
 
-def _grouped(names: Sequence[str], values: NDArray[np.float64]) -> list[tuple[str, list[int]]]:
+class _Group(NamedTuple):
+    """A column of the table: one of the data, or all the levels of one."""
+
+    name: str
+    places: list[int]
+    levels: list[str]
+    share: bool
+
+
+def _grouped(names: Sequence[str], values: NDArray[np.float64]) -> list[_Group]:
     """Columns with their places; the levels of one column go together under its name, a single one keeps its own."""
     found: dict[str, list[int]] = {}
+    shares = [is_share(column) for column in values.T]
     for j, name in enumerate(names):
-        found.setdefault(name.partition("=")[0] + "=" if "=" in name and _is_share(values[:, j]) else f"{j} {name}", []).append(j)
-    return [(names[places[0]].partition("=")[0] if len(places) > 1 else names[places[0]], places) for places in found.values()]
+        found.setdefault(name.partition("=")[0] + "=" if shares[j] and "=" in name else f"{j} {name}", []).append(j)
+    groups = []
+    for places in found.values():
+        name, _, _ = names[places[0]].partition("=") if len(places) > 1 else (names[places[0]], "", "")
+        groups.append(_Group(name, places, [names[j].partition("=")[2] for j in places], shares[places[0]]))
+    return groups
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
 
 
 def _cluster_row(cluster: int, cells: Sequence[str], words: Sequence[str] | None) -> str:
@@ -184,21 +219,16 @@ def _button(cluster: int, text: str) -> str:
     return f'<button {attributes} aria-label="Cluster {cluster}">{escape(text)}</button>'
 
 
-def _is_share(column: NDArray[np.float64]) -> bool:
-    """Whether a column says yes or no of each row, as "sex=male" does: then its mean is a share."""
-    return bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
-
-
-def _cell(values: NDArray[np.float64], names: Sequence[str], share: bool) -> str:
+def _cell(values: NDArray[np.float64], group: _Group) -> str:
     """Mean ± sd of what is not missing; of yes and no its share; of several levels the one that most rows have."""
     seen = values[~np.isnan(values).any(axis=1)]
     if not len(seen):
         return "–"
-    if len(names) > 1:
+    if len(group.places) > 1:
         shares = seen.mean(axis=0)
         most = int(shares.argmax())
-        return f"{names[most].partition('=')[2]} {_percent(float(shares[most]))}" if shares[most] > 0 else "–"
-    if share:
+        return f"{group.levels[most]} {_percent(float(shares[most]))}" if shares[most] > 0 else "–"
+    if group.share:
         return _percent(float(seen.mean()))
     return mean_and_spread(float(seen.mean()), float(seen.std()) if len(seen) > 1 else math.nan)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import heapq
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from hedgerow.report.levels import told
 from hedgerow.report.payload import ColumnsPart, DrawsPart, LevelsPart, ProfilesPart, ReportPayload, SimilarityPart, TreePart
 from hedgerow.report.telling_words import node_words, top_words
 
-__all__ = ["MOST_COLUMNS", "MOST_POINTS", "pack", "shown_columns"]
+__all__ = ["FIRST_CARDS", "MOST_COLUMNS", "MOST_POINTS", "is_share", "pack", "scatter_between", "shown_columns"]
 
 MOST_POINTS = 4_000  # a browser draws these without stutter
 MOST_TERMINALS = 3_000
 MOST_DRAWS = 1_000  # per chain and quantity
 MOST_COLUMNS = 12
 MOST_NAME = 60
+FIRST_CARDS = 12  # clusters with a card of their own
 MOST_SHORT = 1 << 16  # labels that two bytes hold
 MOST_BANDS = 600  # between two levels
 MOST_COMPARED = 30  # clusters, and columns, that can be put beside each other
@@ -52,7 +54,7 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
         plane = np.asarray(payload.points.plane, dtype=np.float64)[rows]
         data["scatter"] = {"points": encode_numbers(plane), "axes": list(payload.points.axes)}
     if payload.columns is not None:
-        shown = shown_columns(payload.columns, labels)
+        shown = shown_columns(payload.columns, labels, first=_drawn_columns(payload))
         values = np.asarray(payload.columns.values, dtype=np.float64)[np.ix_(rows, shown)]
         data["columns"] = {
             "names": [str(payload.columns.names[j]) for j in shown],
@@ -97,14 +99,29 @@ def kept_rows(n: int, labels: IntArray | None, order: IntArray | None) -> IntArr
     return np.sort(along[(np.arange(MOST_POINTS) * n) // MOST_POINTS])
 
 
-def shown_columns(columns: ColumnsPart, labels: IntArray, most: int = MOST_COLUMNS) -> IntArray:
-    """The columns to tell about: all, or the `most` in which clusters differ most, in their given order."""
+def shown_columns(columns: ColumnsPart, labels: IntArray, most: int = MOST_COLUMNS, first: Collection[str] = ()) -> IntArray:
+    """The columns to tell about, in order: all, or those of `first` and the ones in which clusters differ most, `most` in all."""
     d = np.asarray(columns.values).shape[1]
     if d <= most:
         return np.arange(d)
     between, whole = scatter_between(columns, labels)
     share = np.where(whole > 0, between / np.where(whole > 0, whole, 1.0), 0.0)
-    return np.sort(np.argsort(-share, kind="stable")[:most])
+    rank = share + np.array([2.0 * (str(name) in first) for name in columns.names])
+    return np.sort(np.argsort(-rank, kind="stable")[:most])
+
+
+def _drawn_columns(payload: ReportPayload) -> set[str]:
+    """The columns of which the facts about clusters have a picture of the values."""
+    if payload.profiles is None or payload.columns is None:
+        return set()
+    values = np.asarray(payload.columns.values, dtype=np.float64)
+    levels = {name for j, name in enumerate(map(str, payload.columns.names)) if is_share(values[:, j])}
+    return {fact[0] for profile in payload.profiles.profiles[:FIRST_CARDS] for fact in profile.facts} - levels
+
+
+def is_share(column: NDArray[np.float64]) -> bool:
+    """Whether a column says yes or no of each row, as "sex=male" does: then its mean is a share."""
+    return bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
 
 
 def scatter_between(columns: ColumnsPart, labels: IntArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -21,6 +21,7 @@ AGREEMENT_HINT = (
     "R-hat near 1 means that the chains tell the same story; up to 1.01 is good, or up to what the run was asked for. "
     "Effective draws are what the draws are worth as independent ones; 100 per chain is a sensible least."
 )
+LONG, BEGINNING = 400, 120  # letters of the run record
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,16 @@ def sections_of(payload: ReportPayload, tree_frame: str) -> list[Section]:
     if payload.similarity is not None:
         sections.append(Section("together", "Who belongs together", _together(payload)))
     if payload.run:
-        rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in payload.run.items())
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{_folded(str(text))}</dd>" for name, text in payload.run.items())
         sections.append(Section("run", "Run record", f"<dl>{rows}</dl>"))
     return sections
+
+
+def _folded(text: str) -> str:
+    """A text made harmless, the whole of a very long one behind its beginning."""
+    if len(text) <= LONG:
+        return escape(text)
+    return f"<details><summary>{escape(text[:BEGINNING].rstrip())}…</summary>{escape(text)}</details>"
 
 
 def _found(payload: ReportPayload) -> str:

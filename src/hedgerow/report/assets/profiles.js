@@ -10,11 +10,24 @@ function histogram(values, low, high) {
   return most > 0 ? bars.map((bar) => bar / most) : null;
 }
 
+// The share of a level here, on that in all points.
+function drawLevel(host, color) {
+  const shares = [Number(host.dataset.all), Number(host.dataset.here)];
+  const svg = stripOf(host, `${percent(shares[1])} here, ${percent(shares[0])} of all points`);
+  svg.append("rect").attr("class", "ground").attr("y", 3).attr("width", 144).attr("height", 20);
+  svg.append("rect").attr("class", "all").attr("y", 3).attr("width", 144 * shares[0]).attr("height", 20);
+  svg.append("rect").attr("y", 8).attr("width", Math.max(1, 144 * shares[1])).attr("height", 10).attr("fill", color);
+}
+
+const stripOf = (host, label) => d3.select(host).append("svg").attr("viewBox", "0 0 144 26").attr("role", "img").attr("preserveAspectRatio", "none").attr("aria-label", label);
+
 function drawStrip(host) {
+  const cluster = Number(host.dataset.cluster);
+  const color = clusterColor(cluster);
+  if (host.dataset.here) { drawLevel(host, color); return; }
   const column = columns ? columns.names.indexOf(host.dataset.column) : -1;
   if (column < 0) return;
   const d = columns.names.length;
-  const cluster = Number(host.dataset.cluster);
   const all = [];
   const here = [];
   for (let i = 0; i < kept; i++) {
@@ -25,17 +38,6 @@ function drawStrip(host) {
   }
   const [low, high] = d3.extent(all);
   if (!(high > low) || here.length === 0) return;
-  const color = clusterColor(cluster);
-  const level = all.every((value) => value === 0 || value === 1);
-  const svg = d3.select(host).append("svg").attr("viewBox", "0 0 144 26").attr("role", "img").attr("preserveAspectRatio", "none");
-  if (level) {
-    const shares = [all, here].map((values) => d3.sum(values) / values.length);
-    svg.attr("aria-label", `${percent(shares[1])} here, ${percent(shares[0])} of all points`);
-    svg.append("rect").attr("class", "ground").attr("y", 3).attr("width", 144).attr("height", 20);
-    svg.append("rect").attr("class", "all").attr("y", 3).attr("width", 144 * shares[0]).attr("height", 20);
-    svg.append("rect").attr("y", 8).attr("width", Math.max(1, 144 * shares[1])).attr("height", 10).attr("fill", color);
-    return;
-  }
   // The outermost half per cent on each side may not squeeze the rest.
   const sorted = Float64Array.from(all).sort();
   const [least, most] = d3.extent(here);
@@ -43,7 +45,7 @@ function drawStrip(host) {
   const from = Math.min(sorted[edge], least);
   const to = Math.max(sorted[sorted.length - 1 - edge], most);
   const within = (value) => value >= from && value <= to;
-  svg.attr("aria-label", `${short(least)} to ${short(most)} here, ${short(low)} to ${short(high)} in all points`);
+  const svg = stripOf(host, `${short(least)} to ${short(most)} here, ${short(low)} to ${short(high)} in all points`);
   [[all.filter(within), null], [here, color]].forEach(([values, fill]) => {
     const bars = to > from ? histogram(values, from, to) : null;
     if (!bars) return;
