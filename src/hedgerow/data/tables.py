@@ -42,9 +42,7 @@ EQUAL_COLUMNS = "have columns of equal length, each a list of entries"
 EQUAL_ROWS = "be a matrix of numbers with rows of equal length"
 NOT_NUMBERS = {
     "c": "hold real numbers, not complex ones",
-    "U": "hold numbers, not text",
-    "S": "hold numbers, not text",
-    "T": "hold numbers, not text",
+    **dict.fromkeys("UST", "hold numbers, not text"),
     "M": "hold numbers, not dates",
     "m": "hold numbers, not time spans",
 }
