@@ -22,7 +22,6 @@ from hedgerow.errors import ParameterError, require
 __all__ = [
     "FloatArray",
     "Names",
-    "all_numbers",
     "any_array",
     "as_frame",
     "entry_place",
@@ -43,9 +42,7 @@ EQUAL_COLUMNS = "have columns of equal length, each a list of entries"
 EQUAL_ROWS = "be a matrix of numbers with rows of equal length"
 NOT_NUMBERS = {
     "c": "hold real numbers, not complex ones",
-    "U": "hold numbers, not text",
-    "S": "hold numbers, not text",
-    "T": "hold numbers, not text",
+    **dict.fromkeys("UST", "hold numbers, not text"),
     "M": "hold numbers, not dates",
     "m": "hold numbers, not time spans",
 }
@@ -67,16 +64,6 @@ def feature_names(X: object) -> Names:
     """
     frame = _columns(X)
     return None if frame is None else tuple(str(name) for name in frame[0])
-
-
-def all_numbers(X: Any) -> bool:
-    """Whether X is an array or list, or a frame of measurements only; true-or-false columns are not numbers."""
-    if feature_names(X) is None:
-        return True
-    if isinstance(X, Frame):
-        return all(column.kind in (None, "number") and column.dtype.kind in "fiu" for column in X.columns)
-    kinds = [str(kind).lower() for kind in (X.dtypes if hasattr(X, "dtypes") else X.schema.types)]
-    return all(kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal")) for kind in kinds)
 
 
 def entry_place(row: int, column: int, names: Names) -> str:

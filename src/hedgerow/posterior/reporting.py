@@ -117,7 +117,7 @@ def payload_of(
         similarity=_similarity(draws, whole, np.asarray(order)),
         profiles=described(X, draws, labels, columns, rows),
         run=run_record(draws, draws.X.shape),
-        notes=notes(draws),
+        notes=[*notes(draws), *_no_tree(draws)],
         estimate=found.words,
     )
 
