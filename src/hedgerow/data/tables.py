@@ -28,6 +28,7 @@ __all__ = [
     "feature_names",
     "frame_columns",
     "read_matrix",
+    "take_rows",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -131,6 +132,21 @@ def as_frame(X: Any, owner: str) -> Any:
         EQUAL_COLUMNS,
     )
     return Frame([str(name) for name in names], [Series(column) for column in columns])
+
+
+def take_rows(X: Any, rows: npt.NDArray[np.int64] | None) -> Any:
+    """Some rows of a table of any kind, as often as they are asked for; all of them for None."""
+    if rows is None or X is None:
+        return X
+    if hasattr(X, "iloc"):  # pandas
+        return X.iloc[rows]
+    if hasattr(X, "column_names"):  # PyArrow, and Frame
+        return X.take(rows)
+    if sparse.issparse(X):
+        return sparse.csr_array(X)[rows]
+    if isinstance(X, list | tuple):
+        return [X[row] for row in rows]
+    return X[rows]  # NumPy, polars
 
 
 def _columns(X: Any) -> tuple[list[object], list[Any]] | None:

@@ -15,8 +15,9 @@ from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.proposing import default_prior, propose
+from hedgerow.proposing.copies import Copies
 
-__all__ = ["input_tags", "model_for", "read_X", "read_seed", "row_count"]
+__all__ = ["input_tags", "model_and_copies", "model_for", "read_X", "read_seed", "row_count"]
 
 
 def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bool) -> Any:
@@ -51,9 +52,15 @@ def _understood(estimator: Any, X: Any, fitting: bool) -> Any:
 
 def model_for(estimator: Any, X: Any) -> Mixture:
     """The model that the estimator was given, what was left out as `propose` proposes it for X."""
+    return model_and_copies(estimator, X)[0]
+
+
+def model_and_copies(estimator: Any, X: Any) -> tuple[Mixture, Copies | None]:
+    """The model, and which rows are exact copies of others where `propose` was asked for it."""
     if estimator.likelihood is None:
-        return propose(X, prior=estimator.prior).mixture
-    return Mixture(default_prior() if estimator.prior is None else estimator.prior, estimator.likelihood)
+        proposal = propose(X, prior=estimator.prior)
+        return proposal.mixture, proposal.copies
+    return Mixture(default_prior() if estimator.prior is None else estimator.prior, estimator.likelihood), None
 
 
 def row_count(X: Any) -> int:
