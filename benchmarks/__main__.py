@@ -18,6 +18,8 @@ SLOW = {
     "gaps",
     "guides",
     "mixed",
+    "overlap",
+    "regions",
     "samplers",
     "streams",
     "summaries",
