@@ -28,6 +28,7 @@ __all__ = [
     "feature_names",
     "frame_columns",
     "read_matrix",
+    "refuse_texts",
     "take_rows",
 ]
 
@@ -37,6 +38,10 @@ Names = tuple[str, ...] | None
 RESHAPE = (
     "be two-dimensional, rows for observations and columns for measurements: "
     "use X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row"
+)
+TEXTS = (
+    "be counts of words where rows are texts: CountVectorizer().fit_transform(X) of scikit-learn counts them, "
+    "and hedgerow.data.read those of a folder of texts or of a column of a file"
 )
 COLLECT = "be a table, not the plan of one: X.collect() makes it"
 EQUAL_COLUMNS = "have columns of equal length, each a list of entries"
@@ -118,6 +123,7 @@ def as_frame(X: Any, owner: str) -> Any:
     """
     if isinstance(X, str | bytes | os.PathLike):
         require(False, owner, "X", X, "be a table, not text: hedgerow.data.read(path) reads one from a file")
+    refuse_texts(X, owner)
     if isinstance(X, Mapping) and not sparse.issparse(X):  # one of SciPy's sparse formats is a dictionary
         names, columns = list(X), [any_array(column, owner, "be columns of entries") for column in X.values()]
     elif isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
@@ -132,6 +138,16 @@ def as_frame(X: Any, owner: str) -> Any:
         EQUAL_COLUMNS,
     )
     return Frame([str(name) for name in names], [Series(column) for column in columns])
+
+
+def refuse_texts(X: Any, owner: str) -> None:
+    """An error that says what to do with texts, one a row, most of them of several words."""
+    flat = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
+    if not flat or (hasattr(X, "dtype") and getattr(X.dtype, "names", None) is not None):
+        return
+    first = [entry for entry in list(X[:100]) if entry is not None and entry == entry]  # pandas has NaN for a gap
+    texts = len(first) > 0 and all(isinstance(entry, str) for entry in first)
+    require(not texts or 2 * sum(len(entry.split()) > 1 for entry in first) <= len(first), owner, "X", X, TEXTS)
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.int64] | None) -> Any:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.kinds import understand
-from hedgerow.data.tables import feature_names
+from hedgerow.data.tables import feature_names, refuse_texts
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
@@ -28,6 +28,7 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
     """
     if not fitting:
         check_is_fitted(estimator)
+    refuse_texts(X, type(estimator).__name__)
     as_is = feature_names(X) is not None or sparse.issparse(X) or (likelihood is not None and likelihood.reads_tables)
     try:
         if as_is:

@@ -57,7 +57,11 @@ class Copies(NamedTuple):
     def told(self) -> str:
         """What was found, in words."""
         n, gone = len(self.place), len(self.place) - len(self.kept)
-        return f"{gone:,} of {n:,} rows " + ("is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts") + " once"
+        return (
+            f"{gone:,} of {n:,} rows "
+            + ("is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts")
+            + " once"
+        )
 
 
 def copies(table: Any, reading: Reading | None) -> Copies | None:
