@@ -92,7 +92,8 @@ def of_many_clusters(k: int = 150) -> ReportPayload:
     roots = plots.cut_clusters(left, right, [6 * k - 2], log_d)
     scale = plots.tree_heights(left, right, roots, size, log_d)
     order = plots.leaf_order(left, right, roots)
-    heads = ["a_rather_long_name_of_a_column_that_may_break", "b", "c", "d", "e"]
+    X[:, 4] = z == 0
+    heads = ["a_rather_long_name_of_a_column_that_may_break", "b", "c", "d", "sea=Black"]
     mean, spread = (np.array([part(X[z == c], axis=0) for c in range(k)]) for part in (np.mean, np.std))
     return ReportPayload(
         "Many clusters",

@@ -50,11 +50,7 @@ def test_wheels_are_built_for_the_pythons_and_systems_that_are_named() -> None:
     assert built == [f"cp3{minor}-*" for minor in range(11, 15)]  # no cp314t: free-threaded Python is refused
     workflow, page = read(".github/workflows/release.yml"), read("RELEASING.md")
     assert "CPython 3.11 to 3.14" in page
-    for system, runner in {
-        "x86-64": "ubuntu-latest",
-        "aarch64": "ubuntu-24.04-arm",
-        "arm64": "macos-15,",
-        "macOS": "macos-15-intel",
-    }.items():
+    runners = {"x86-64": "ubuntu-latest", "aarch64": "ubuntu-24.04-arm", "macOS": "macos-15-intel", "arm64": "macos-15,"}
+    for system, runner in runners.items():
         assert system in page
         assert runner in workflow.replace("]", ",")

@@ -48,6 +48,18 @@ def test_a_row_that_is_typical_and_doubtful_is_named_once() -> None:
     assert "typical Bob; most doubtful Eve.</p>" in body
 
 
+def test_of_a_single_cluster_nothing_is_compared() -> None:
+    columns = ColumnsPart(np.arange(20.0)[:, None], ["a"])
+    for labels, said, compared in (
+        (np.zeros(20, dtype=int), "It has all the points.", False),
+        (np.arange(20) % 2, "like the rest", True),
+    ):
+        profiles = ProfilesPart([Profile(c) for c in np.unique(labels)], [("a", 0.0)])
+        body = clusters_body(ReportPayload("One", PointsPart(labels), columns=columns, profiles=profiles))
+        assert said in body
+        assert ("What separates them" in body) == compared
+
+
 def test_a_long_text_of_the_run_record_is_behind_its_beginning() -> None:
     page = report_html(ReportPayload("Run", PointsPart([0, 0, 1]), run={"likelihood": "<" + 500 * "x", "seed": 1}))
     assert "<summary>&lt;" + 119 * "x" + "…</summary>&lt;" + 500 * "x" + "</details>" in page

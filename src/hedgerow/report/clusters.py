@@ -21,6 +21,8 @@ FIRST_CLUSTERS = 30
 TABLE_COLUMNS = 6
 MOST_TOLD = 12  # columns whose importance is shown
 SMALL = 5  # points; clusters below are counted in one line rather than given a card each
+ALL_THERE_IS = "It has all the points."
+LIKE_THE_REST = "Nothing stands out: its rows are like the rest, column by column."
 IMPORTANCE = (
     "Which columns tell the clusters apart: the share of each column's variance that lies between clusters. "
     "100% means that the cluster decides the value, 0% that clusters do not differ in it."
@@ -33,7 +35,7 @@ def clusters_body(payload: ReportPayload) -> str:
     if part is None:
         return _side_by_side(payload)
     body = _cards(payload, part)
-    if part.importance:
+    if part.importance and len(part.profiles) > 1:
         body += f"<h3>What separates them</h3>{_importance(part)}"
     if part.mean is not None and len(part.profiles) > 1:
         body += _comparison(part)
@@ -86,7 +88,7 @@ def _card(profile: Profile, told: str, shares: _Shares) -> str:
     if profile.words:
         body = f'<p class="words">{escape(profile.words)}</p>'
     elif not rows:
-        body = "<p>Nothing stands out: its rows are like the rest, column by column.</p>"
+        body = f"<p>{ALL_THERE_IS if (shares.labels == profile.cluster).all() else LIKE_THE_REST}</p>"
     doubtful = "" if profile.doubtful == profile.typical else profile.doubtful
     looked = [f"{word} {escape(row)}" for word, row in (("typical", profile.typical), ("most doubtful", doubtful)) if row]
     foot = f'<p class="hint words">Rows to look at: {"; ".join(looked)}.</p>' if looked else ""
