@@ -122,7 +122,7 @@ def test_the_distance_is_that_of_independent_draws(case: str) -> None:
     independent draws as the spread of the chains' shares is worth."""
     prior, X, thin = CASES[case]
     p, _ = exact(case)
-    draws, seeds = 400_000, range(10)
+    draws, seeds = 100_000, range(10)
     found = np.array([shares(prior, X, draws, thin, seed=seed) for seed in seeds])
     distance = np.abs(found.mean(axis=1) - p).sum(axis=1)
     spread = found.var(axis=1, ddof=1).mean(axis=0) / found.shape[1]
