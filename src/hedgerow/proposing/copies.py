@@ -8,7 +8,7 @@ likes, so copies taken for observations are found as clusters of their own.
 Accidents give themselves away: rows that agree in all columns but one are then far commoner than rows that agree in all. So equal rows
 of a table with at least two columns of measurements are one row for the model where
 
-* the copies outnumber those different rows that agree with another in all columns but one, and these are at most a quarter;
+* the copies outnumber those different rows that agree with another in all columns but one, and these are at most half;
 * they are no answer of its own, as rows of a sensor that is off: a twentieth of all rows and ten times as many as others (the rule
   for spikes in a column);
 * they are at least a hundredth of all rows together: fewer are an accident, or change nothing.
@@ -33,7 +33,7 @@ from hedgerow.posterior import Posterior
 
 __all__ = ["Copies", "copies", "spread"]
 
-LEAST_SHARE, MOST_NEAR, LEAST_MEASURED = 0.01, 0.25, 2
+LEAST_SHARE, MOST_NEAR, LEAST_MEASURED = 0.01, 0.5, 2
 ANSWER_SHARE, ANSWER_TIMES, LEAST_ANSWER = 0.05, 10, 3
 IntArray = npt.NDArray[np.int64]
 
