@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import hedgerow as hr
+from hedgerow.cli import main
+from hedgerow.cli.run_folder import RUN as RUN_FILE
 from hedgerow.data import iris
 from hedgerow.proposing.copies import Copies, copies
 
@@ -120,3 +124,26 @@ def test_times_and_labels_to_begin_with_are_those_of_all_rows() -> None:
     assert post.n == 60
     groups = hr.propose(X[drawn], prior=hr.MixedNRM(hr.DP(), decay=1.0))
     assert groups.sample(times=np.arange(60) % 2, **{**RUN, "draws": 4, "warmup": 4}).n == 60
+
+
+def test_the_command_line_writes_labels_of_all_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = table()
+    drawn = again(len(X))
+    lines = ["name,a,b,c,d", *(f"r{i},{','.join(f'{x:.6f}' for x in X[row])}" for i, row in enumerate(drawn))]
+    path, out = tmp_path / "drawn.csv", tmp_path / "run"
+    path.write_text("\n".join(lines))
+    options = ["--id", "name", "--draws", "30", "--warmup", "30", "--chains", "2", "--seed", "0", "--quiet", "--with-columns"]
+    main(["fit", str(path), "--out", str(out), *options])
+    assert "rows are exact copies: each counts once" in " ".join(capsys.readouterr().out.split())
+    labels = pd.read_csv(out / "labels.csv")
+    assert list(labels["row"]) == [f"r{i}" for i in range(len(X))]
+    assert adjusted_rand_score(y[drawn], labels["cluster"]) > 0.9
+    np.testing.assert_allclose(labels["a"], X[drawn, 0], atol=1e-6)
+    before = hr.load(out / RUN_FILE)
+    assert before.n == len(X)
+    main(["resume", str(out), "--draws", "40", "--quiet"])
+    longer = hr.load(out / RUN_FILE)
+    assert longer.labels.shape == (2, 40, len(X))
+    np.testing.assert_array_equal(longer.labels[:, :30], before.labels)
+    main(["predict", str(out), str(path)])
+    assert len(pd.read_csv(out / "labels.csv")) == len(X)

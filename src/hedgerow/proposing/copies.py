@@ -57,7 +57,8 @@ class Copies(NamedTuple):
     def told(self) -> str:
         """What was found, in words."""
         n, gone = len(self.place), len(self.place) - len(self.kept)
-        return f"{gone:,} of {n:,} rows " + ("is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts") + " once"
+        are = "is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts"
+        return f"{gone:,} of {n:,} rows {are} once"
 
 
 def copies(table: Any, reading: Reading | None) -> Copies | None:
@@ -112,20 +113,20 @@ def _copies(rows: FloatArray) -> Copies | None:
     return Copies(kept, place) if n - len(kept) >= max(LEAST_SHARE * n, near.sum() + 1) else None
 
 
-def spread(post: Posterior, found: Copies, X: Any) -> Posterior:
+def spread(post: Posterior, place: npt.ArrayLike) -> Posterior:
     """The posterior of all rows from that of the rows kept: copies are in the clusters of their rows.
 
     Parameters
     ----------
     post : Posterior
         Of the rows kept.
-    found : Copies
-    X : table
-        All rows.
+    place : (n,) int
+        The place of every row among these.
 
     Returns
     -------
     Posterior
+        It predicts from all rows.
     """
-    assert post.model is not None
-    return replace(post, labels=post.labels[:, :, found.place], X=post.model.likelihood.check(X))
+    where = np.asarray(place, dtype=np.int64)
+    return replace(post, labels=post.labels[:, :, where], X=post.X[where])
