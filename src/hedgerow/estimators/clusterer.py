@@ -134,7 +134,6 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_loss(self.loss, type(self).__name__)
         data, groups, n, rows = given
         (model, same), seed = model_and_copies(self, data), read_seed(self.random_state, type(self).__name__)
-        every = data
         if groups is not None or self.about is not None or self.levels is not None:
             same = None
         if same is not None:
@@ -157,7 +156,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 progress=bool(self.verbose),
             )
             if same is not None:
-                post = spread(post, same, every)
+                post = spread(post, same.place)
             own = self._labels_of(post)
             stage(STAGES[1])
             sure = _how_sure(post, own).probability

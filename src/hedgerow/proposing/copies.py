@@ -8,7 +8,7 @@ likes, so copies taken for observations are found as clusters of their own.
 Accidents give themselves away: rows that agree in all columns but one are then far commoner than rows that agree in all. So equal rows
 of a table with at least two columns of measurements are one row for the model where
 
-* the copies outnumber those different rows that agree with another in all columns but one, and these are at most a quarter;
+* the copies outnumber those different rows that agree with another in all columns but one, and these are at most half;
 * they are no answer of its own, as rows of a sensor that is off: a twentieth of all rows and ten times as many as others (the rule
   for spikes in a column);
 * they are at least a hundredth of all rows together: fewer are an accident, or change nothing.
@@ -33,7 +33,7 @@ from hedgerow.posterior import Posterior
 
 __all__ = ["Copies", "copies", "spread"]
 
-LEAST_SHARE, MOST_NEAR, LEAST_MEASURED = 0.01, 0.25, 2
+LEAST_SHARE, MOST_NEAR, LEAST_MEASURED = 0.01, 0.5, 2
 ANSWER_SHARE, ANSWER_TIMES, LEAST_ANSWER = 0.05, 10, 3
 IntArray = npt.NDArray[np.int64]
 
@@ -57,11 +57,8 @@ class Copies(NamedTuple):
     def told(self) -> str:
         """What was found, in words."""
         n, gone = len(self.place), len(self.place) - len(self.kept)
-        return (
-            f"{gone:,} of {n:,} rows "
-            + ("is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts")
-            + " once"
-        )
+        are = "is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts"
+        return f"{gone:,} of {n:,} rows {are} once"
 
 
 def copies(table: Any, reading: Reading | None) -> Copies | None:
@@ -116,20 +113,20 @@ def _copies(rows: FloatArray) -> Copies | None:
     return Copies(kept, place) if n - len(kept) >= max(LEAST_SHARE * n, near.sum() + 1) else None
 
 
-def spread(post: Posterior, found: Copies, X: Any) -> Posterior:
+def spread(post: Posterior, place: npt.ArrayLike) -> Posterior:
     """The posterior of all rows from that of the rows kept: copies are in the clusters of their rows.
 
     Parameters
     ----------
     post : Posterior
         Of the rows kept.
-    found : Copies
-    X : table
-        All rows.
+    place : (n,) int
+        The place of every row among these.
 
     Returns
     -------
     Posterior
+        It predicts from all rows.
     """
-    assert post.model is not None
-    return replace(post, labels=post.labels[:, :, found.place], X=post.model.likelihood.check(X))
+    where = np.asarray(place, dtype=np.int64)
+    return replace(post, labels=post.labels[:, :, where], X=post.X[where])

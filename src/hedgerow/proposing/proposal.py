@@ -114,7 +114,7 @@ class Proposal(proposals.Proposal):
         if self.copies is None or options.get("times") is not None or not isinstance(options.get("init", ""), str):
             post = sample(self.mixture, self.X, **options)
         else:
-            post = spread(sample(self.mixture, take_rows(self.X, self.copies.kept), **options), self.copies, self.X)
+            post = spread(sample(self.mixture, take_rows(self.X, self.copies.kept), **options), self.copies.place)
         if self.reading is None or self.reading.plain:
             return post
         return replace(post, run={**post.run, "reading": self.reading.to_json()})
