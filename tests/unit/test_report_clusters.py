@@ -8,6 +8,7 @@ import numpy as np
 
 from hedgerow.report import report_html
 from hedgerow.report.clusters import clusters_body
+from hedgerow.report.pack import pack
 from hedgerow.report.payload import ColumnsPart, PointsPart, Profile, ProfilesPart, ReportPayload
 
 
@@ -46,6 +47,19 @@ def test_a_row_that_is_typical_and_doubtful_is_named_once() -> None:
     body = clusters_body(ReportPayload("People", PointsPart(np.arange(20) % 2), profiles=profiles))
     assert "typical Ann.</p>" in body
     assert "typical Bob; most doubtful Eve.</p>" in body
+
+
+def test_of_few_points_more_columns_are_drawn_than_told() -> None:
+    for n, drawn in ((90, 40), (2_000, 24), (9_000, 12)):
+        X = np.random.default_rng(0).normal(size=(n, 60))
+        X[:, 50] += 9 * (np.arange(n) % 2)
+        profiles = ProfilesPart([Profile(0, [("c7", "c7 0.1", "lower")]), Profile(1)])
+        columns = ColumnsPart(X, [f"c{j}" for j in range(60)])
+        packed = pack(ReportPayload("Wide", PointsPart(np.arange(n) % 2), columns=columns, profiles=profiles))["columns"]
+        assert len(packed["names"]) == drawn
+        assert "c7" in packed["names"]  # a card has its picture
+        assert len(packed["told"]) in (11, 12)  # the most telling, but for one that may have made room for c7
+        assert "c50" in [packed["names"][i] for i in packed["told"]]
 
 
 def test_of_a_single_cluster_nothing_is_compared() -> None:

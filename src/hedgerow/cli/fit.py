@@ -25,6 +25,7 @@ from hedgerow.sampling.progress import whole_job
 
 __all__ = ["add"]
 
+MANY = 60  # clusters, more than anybody reads
 EXAMPLES = """examples:
   hedgerow fit flowers.csv
   hedgerow fit flowers.csv --id plant --drop species --out flowers-run --seed 1
@@ -152,6 +153,10 @@ def run(options: argparse.Namespace) -> None:
                     checkpoint=Checkpoint(folder.checkpoint, every=every, replace=True, note=asdict(notes)),
                 )
             folder.finish(post, notes, quiet)
+        coarse = options.power is not None or options.about is not None or options.levels
+        if not coarse and post.point_estimate(options.loss).n_clusters > MANY:
+            say()
+            say(f"Too many to read? `hedgerow levels {options.data}` goes from coarse to fine; `--about 10` fits about so many.")
 
 
 def _at_resolution(model: Mixture, source: Dataset, kernel: Kernel | None, options: argparse.Namespace) -> tuple[Mixture, Any]:

@@ -8,7 +8,7 @@ choice and do not make it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -181,8 +181,9 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     150
     """
     known: Reading | None = None
+    names: Sequence[str] | None = None
     if isinstance(X, Dataset):
-        X, known = X.X, X.reading
+        X, known, names = X.X, X.reading, X.names
     require(prior is None or isinstance(prior, Prior), "propose", "prior", prior, "be a prior such as DP(), or left out")
     first = likelihood_for(as_frame(X, "propose"), columns, owner="propose")
     table, same = first.X, copies(first.X, first.reading)
@@ -196,4 +197,11 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     found = proposals.with_left_out(found, known)
     mixture = Mixture(default_prior() if prior is None else prior, resolved).resolve(found.X)
     known_parts = {"X": table, "copies": same, "reading": found.reading, "apart": found.apart, "aside": found.aside}
-    return Proposal(likelihood=found.likelihood, reasons=found.reasons, mixture=mixture, **known_parts)
+    reasons = found.reasons if names is None else tuple(_named(reason, names) for reason in found.reasons)
+    return Proposal(likelihood=found.likelihood, reasons=reasons, mixture=mixture, **known_parts)
+
+
+def _named(reason: proposals.Reason, names: Sequence[str]) -> proposals.Reason:
+    """The reason with the names of its columns, where it has only their places."""
+    columns = tuple(names[column] if isinstance(column, int) and column < len(names) else column for column in reason.columns)
+    return replace(reason, columns=columns)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.report.levels import told
+from hedgerow.report.levels import told as level_told
 from hedgerow.report.payload import ColumnsPart, DrawsPart, LevelsPart, ProfilesPart, ReportPayload, SimilarityPart, TreePart
 from hedgerow.report.telling_words import node_words, top_words
 
@@ -19,7 +19,8 @@ __all__ = ["FIRST_CARDS", "MOST_COLUMNS", "MOST_POINTS", "is_share", "pack", "sc
 MOST_POINTS = 4_000  # a browser draws these without stutter
 MOST_TERMINALS = 3_000
 MOST_DRAWS = 1_000  # per chain and quantity
-MOST_COLUMNS = 12
+MOST_COLUMNS = 12  # told of in the panel, and drawn of very many points
+MOST_DRAWN = 40  # of fewer
 MOST_NAME = 60
 FIRST_CARDS = 12  # clusters with a card of their own
 MOST_SHORT = 1 << 16  # labels that two bytes hold
@@ -54,11 +55,14 @@ def pack(payload: ReportPayload) -> dict[str, Any]:
         plane = np.asarray(payload.points.plane, dtype=np.float64)[rows]
         data["scatter"] = {"points": encode_numbers(plane), "axes": list(payload.points.axes)}
     if payload.columns is not None:
-        shown = shown_columns(payload.columns, labels, first=_drawn_columns(payload))
+        room = min(MOST_DRAWN, MOST_COLUMNS * MOST_POINTS // len(rows))
+        shown = shown_columns(payload.columns, labels, room, first=_drawn_columns(payload))
+        told = set(shown_columns(payload.columns, labels).tolist()) if len(shown) > MOST_COLUMNS else set(shown.tolist())
         values = np.asarray(payload.columns.values, dtype=np.float64)[np.ix_(rows, shown)]
         data["columns"] = {
             "names": [str(payload.columns.names[j]) for j in shown],
             "values": encode_numbers(values),
+            "told": [i for i, j in enumerate(shown.tolist()) if j in told],
         }
     if payload.counts is not None:
         spans = None if tree is None else (tree["order"], tree["start"], tree["stop"], tree["right"])
@@ -247,7 +251,7 @@ def _levels(part: LevelsPart) -> dict[str, Any]:
     return {
         "bars": [encode(bars, "f4") for bars in part.bars],
         "bands": bands,
-        "told": [told(level) for level in part.items],
+        "told": [level_told(level) for level in part.items],
         "powers": [f"{level.power:.3g}" for level in part.items],
     }
 

@@ -3,6 +3,7 @@
 const columns = data.columns && {
   names: data.columns.names,
   values: unpack(data.columns.values),
+  told: data.columns.told,
 };
 
 const words = data.words && {
@@ -41,7 +42,8 @@ function isLevel(column) {
 
 function columnTable(mask) {
   const body = make("tbody");
-  columns.names.forEach((name, column) => {
+  columns.told.forEach((column) => {
+    const name = columns.names[column];
     const here = moments(column, (i) => mask[i] === 1);
     const all = moments(column, () => true);
     const told = ({ mean, sd }) => (isLevel(column) && !Number.isNaN(mean) ? percent(mean) : spread(mean, sd));
