@@ -32,7 +32,7 @@ from hedgerow.cli.model import read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_files, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
-from hedgerow.posterior import Posterior
+from hedgerow.posterior import DistributedPosterior, Posterior
 from hedgerow.proposing.copies import spread
 from hedgerow.resolution import levels
 from hedgerow.sampling import run_note, run_status, so_far
@@ -55,6 +55,7 @@ OLD_NOTES = "fit.hedge"
 """Where version 0.1 kept its notes, in the checkpoint."""
 ASIDE = ".replaced"
 """Where version 0.1 put the checkpoint of a run that it was about to replace."""
+OVER_SHARDS = "holds a run over shards{0}. `hedgerow fit --shards PATTERN --out {1} --go-on` goes on with it"
 RUN_HELP = f"a run folder, or the file {RUN} in it"
 STAGES = ("one partition for all draws", "how sure each row is", "what the clusters are like", "the report")
 """What follows the draws, as a person reads it."""
@@ -165,6 +166,8 @@ class RunFolder:
         """`status`, refused where no run has begun."""
         status = self.status()
         if status is None:
+            if self.over_shards():
+                raise ParameterError(f"{self.path}: {OVER_SHARDS.format('', self.path)}, with --draws to more draws.")
             words = f"{self.path}: must be the folder of a run that has begun, as `hedgerow fit` makes."
             if (self.path / ASIDE).is_dir():
                 words += f" {ASIDE} holds the run that version 0.1 was about to replace; in the place of {CHECKPOINT} it is back."
@@ -234,6 +237,8 @@ class RunFolder:
     def load(self) -> Posterior:
         """The posterior of a run that is done, or was stopped and its draws saved."""
         if not self.file.is_file():
+            if self.over_shards():
+                raise ParameterError(f"{self.path}: {OVER_SHARDS.format(' that is not done', self.path)}.")
             begun = self.unfinished()
             if begun is not None:
                 how = f"`hedgerow resume {self.path}` goes on with it"
@@ -257,12 +262,12 @@ class RunFolder:
         post = _whole(post, notes)
         return replace(post, run={**post.run, "title": notes.title, "loss": notes.loss, "interrupted": False, **known})
 
-    def title_of(self, post: Posterior) -> str:
+    def title_of(self, post: Posterior | DistributedPosterior) -> str:
         """The title that the run was given, or the folder's name."""
         title = post.run.get("title")
         return title if isinstance(title, str) else self.name
 
-    def loss_of(self, post: Posterior) -> Any:
+    def loss_of(self, post: Posterior | DistributedPosterior) -> Any:
         """The loss whose labels were written."""
         loss = post.run.get("loss")
         return loss if loss in LOSSES else DEFAULT_LOSS

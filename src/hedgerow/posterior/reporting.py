@@ -19,6 +19,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from hedgerow import plots
+from hedgerow.posterior.access import Access
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.convergence import asked_rhat, quantities
 from hedgerow.posterior.draws import Draws, FloatArray
@@ -42,6 +43,7 @@ from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.summaries.narrow import NarrowLabels, as_stored
 from hedgerow.summaries.partitions import count_clusters_of, least_size
+from hedgerow.summaries.points import Points
 from hedgerow.summaries.profiles import Profiles, profiles
 from hedgerow.summaries.verdicts import Sentence, told_of_lesson
 from hedgerow.trees import ibhc
@@ -143,10 +145,11 @@ def profiles_part(found: Profiles, names: Sequence[str], counted: bool) -> Profi
     return ProfilesPart(told, importance, list(names), table["mean"], table["spread"], found.shares)
 
 
-def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
+def findings(draws: Access, found: PointEstimate) -> tuple[str, list[Sentence]]:
     """The headline of the report without the page: the finding in one line, and the sentences under it."""
-    points = PointsPart(found.labels, doubt(draws, found.labels))
-    return headline(ReportPayload("", points, draws=draws_part(draws, draws.labels), notes=notes(draws)))
+    labelled = draws._labelled
+    points = PointsPart(found.labels, np.clip(uncertainty(labelled, found.labels).doubt, 0.0, 1.0))
+    return headline(ReportPayload("", points, draws=draws_part(draws, labelled), notes=notes(draws)))
 
 
 def run_record(draws: Traced, shape: tuple[int, int]) -> dict[str, object]:
@@ -209,13 +212,17 @@ def doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
     return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 
-def draws_part(draws: Traced, labels: npt.ArrayLike | None = None) -> DrawsPart:
-    """What the chains did, with sizes of clusters where labels are at hand."""
+def draws_part(draws: Traced, labelled: npt.ArrayLike | Points) -> DrawsPart:
+    """What the chains did, with sizes of clusters where all draws have labels."""
     watched = {in_words(name): trace for name, trace in quantities(draws).items()}
     size, large = least_size(draws.n), None
-    if labels is not None:
-        every = as_stored(labels) if isinstance(labels, NarrowLabels) else np.asarray(labels, dtype=np.int32).reshape(-1, draws.n)
-        large = count_clusters_of(every, size, np.ones(draws.n, np.int64)).reshape(draws.n_clusters.shape)
+    if isinstance(labelled, Points):
+        every, copies = labelled.draws, labelled.copies
+    else:
+        every = as_stored(labelled) if isinstance(labelled, NarrowLabels) else np.asarray(labelled, dtype=np.int32).reshape(-1, draws.n)
+        copies = np.ones(draws.n, np.int64)
+    if len(every) == draws.n_clusters.size:
+        large = count_clusters_of(every, size, copies).reshape(draws.n_clusters.shape)
     if draws.draws < 4:
         return DrawsPart(draws.n_clusters, watched, large=large, size=size)
     measured = {name: rhat(trace) for name, trace in watched.items()}

@@ -47,7 +47,7 @@ def payload_of(
     return replace(
         page,
         points=place_points(own, doubt, X, columns, called),
-        draws=reporting.draws_part(whole),
+        draws=reporting.draws_part(whole, whole._labelled),
         profiles=reporting.profiles_part(profiles, columns, page.counts is not None),
         run=reporting.run_record(whole, (whole.n, sample.X.shape[1])),
         notes=notes,
