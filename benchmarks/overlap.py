@@ -2,9 +2,9 @@
 
 python -m benchmarks overlap
 
-Four chains each, after warm-ups of several lengths, of a long run, and of Gibbs from the labels that the rows were made with: R-hat of
-log joint and number of clusters, adjusted Rand index against these labels (mean over draws, and of the point estimate), expected loss of
-the point estimate. Then the default with ten seeds.
+Four chains each, after warm-ups of several lengths, of a long run, and of Gibbs from the labels that rows were made with: R-hat of the
+log joint and number of clusters, adjusted Rand index against these labels (mean over draws, and of the point estimate), and expected
+loss. Then the default with ten seeds.
 """
 
 from __future__ import annotations
