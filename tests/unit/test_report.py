@@ -20,14 +20,12 @@ from hedgerow import plots
 from hedgerow.errors import ParameterError
 from hedgerow.plots.palette import CLUSTER_COLORS
 from hedgerow.report import report_html, write_report
-from hedgerow.report.levels import levels_headline
 from hedgerow.report.pack import MOST_POINTS, MOST_TERMINALS, encode_numbers, flatten_tree, pack, shown_columns
 from hedgerow.report.page import asset
 from hedgerow.report.payload import (
     ColumnsPart,
     CountsPart,
     DrawsPart,
-    LevelPart,
     PointsPart,
     ReportPayload,
     SimilarityPart,
@@ -376,17 +374,6 @@ class TestPayload:
     def test_parts_that_disagree_are_refused(self, change: dict[str, Any], message: str) -> None:
         with pytest.raises(ParameterError, match=message):
             dataclasses.replace(payload_of(), **change)
-
-
-def test_the_headline_of_levels_is_one_to_repeat() -> None:
-    labels = [np.zeros(8, dtype=int), np.arange(8) % 2, np.arange(8)]
-    strong = [LevelPart(0.1 * (at + 1), labels[at], strength=s, rhat=1.5) for at, s in enumerate((1.0, 0.9, 0.3))]
-    lead, said = levels_headline(strong, 1)
-    assert lead == "2 clusters in 8 points; halves of the points agree on them to 90%."
-    assert said[0].text == "Looked at more closely there are up to 8 clusters, on which halves agree to 30%."
-    assert said[-1].text.startswith("The chains of the level with 2 clusters do not agree yet (R-hat 1.50)")
-    assert levels_headline(strong[:1], 0)[0].startswith("One group of 8 points")
-    assert "the best reaches 30% with 8 clusters" in levels_headline(strong[2:], 0)[1][0].text
 
 
 def test_names_that_moved_are_answered_with_a_warning() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from hedgerow.numerals import mean_and_spread
 from hedgerow.report.headline import headline
-from hedgerow.report.payload import LEFT_OUT, CountsPart, DrawsPart, PointsPart, ReportPayload
+from hedgerow.report.levels import levels_headline
+from hedgerow.report.payload import LEFT_OUT, CountsPart, DrawsPart, LevelPart, PointsPart, ReportPayload
 from hedgerow.report.telling_words import node_words, top_words
 from hedgerow.summaries.verdicts import Sentence, agreement, quantity_verdict
 
@@ -128,3 +129,14 @@ class TestVerdicts:
 )
 def test_a_mean_has_the_digits_that_its_spread_deserves(mean, sd, text):
     assert mean_and_spread(mean, sd) == text
+
+
+def test_the_headline_of_levels_is_one_to_repeat() -> None:
+    labels = [np.zeros(8, dtype=int), np.arange(8) % 2, np.arange(8)]
+    strong = [LevelPart(0.1 * (at + 1), labels[at], strength=s, rhat=1.5) for at, s in enumerate((1.0, 0.9, 0.3))]
+    lead, said = levels_headline(strong, 1)
+    assert lead == "2 clusters in 8 points; halves of the points agree on them to 90%."
+    assert said[0].text == "Looked at more closely there are up to 8 clusters, on which halves agree to 30%."
+    assert said[-1].text.startswith("The chains of the level with 2 clusters do not agree yet (R-hat 1.50)")
+    assert levels_headline(strong[:1], 0)[0].startswith("One group of 8 points")
+    assert "the best reaches 30% with 8 clusters" in levels_headline(strong[2:], 0)[1][0].text
