@@ -1,7 +1,7 @@
 """Runs the benchmarks named on the command line, or all of them: python -m benchmarks [gibbs samplers trees ...].
 
-Words behind `agree`, `everyday`, `summaries`, `teaching` or `waiting` are the tables that are wanted: python -m benchmarks agree moons
-rings.
+Words behind `agree`, `everyday`, `gaps`, `summaries`, `teaching` or `waiting` are the tables that are wanted: python -m benchmarks
+agree moons rings.
 """
 
 import importlib
@@ -11,10 +11,26 @@ import sys
 import benchmarks
 
 NAMES = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_") and m.name != "sets")
-SLOW = {"agree", "crowds", "everyday", "mixed", "samplers", "streams", "summaries", "teaching", "video", "waiting", "years"}
+SLOW = {
+    "agree",
+    "crowds",
+    "everyday",
+    "gaps",
+    "guides",
+    "mixed",
+    "overlap",
+    "regions",
+    "samplers",
+    "streams",
+    "summaries",
+    "teaching",
+    "video",
+    "waiting",
+    "years",
+}
 
 
-WITH_TABLES = {"agree", "everyday", "summaries", "teaching", "waiting"}
+WITH_TABLES = {"agree", "everyday", "gaps", "summaries", "teaching", "waiting"}
 
 
 def main(words: list[str]) -> None:

@@ -27,14 +27,10 @@ static nb::dict induced(const Guide& guide, In<std::int32_t, 1> rows) {
   Induced t;
   guide.induce(members, t);
   nb::dict out;
-  out["rows"] = to_array(t.rows);
-  out["begin"] = to_array(t.begin);
-  out["end"] = to_array(t.end);
-  out["left"] = to_array(t.left);
-  out["right"] = to_array(t.right);
-  out["parent"] = to_array(t.parent);
-  out["gap"] = to_array(t.gap);
-  out["order"] = to_array(t.order);
+  const std::pair<const char*, const std::vector<int>&> arrays[] = {{"rows", t.rows}, {"begin", t.begin}, {"end", t.end},
+                                                                    {"left", t.left}, {"right", t.right}, {"parent", t.parent},
+                                                                    {"gap", t.gap},   {"order", t.order}};
+  for (const auto& [name, values] : arrays) out[name] = to_array(values);
   out["root"] = t.root;
   return out;
 }

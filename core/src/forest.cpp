@@ -246,6 +246,29 @@ void Forest::split(int c) {
   release(c);
 }
 
+int Forest::foldable(int largest, bool certain_only, std::vector<Ref>& out) const {
+  constexpr double kCertain = -20.0;  // log d of a set that is one cluster for every purpose
+  out.clear();
+  int left_over = 0;
+  std::vector<std::pair<Ref, bool>> stack;
+  for (int k = 0; k < roots(); ++k) stack.emplace_back(root(k), !certain_only);
+  while (!stack.empty()) {
+    auto [c, certain] = stack.back();
+    stack.pop_back();
+    if (c < 0) continue;
+    ++left_over;
+    if (!splittable(c)) continue;
+    certain = certain || log_d(c) < kCertain;
+    if (certain && size(c) <= largest) {
+      out.push_back(c);
+      continue;
+    }
+    stack.emplace_back(left(c), certain);
+    stack.emplace_back(right(c), certain);
+  }
+  return left_over;
+}
+
 void Forest::fold(int c, std::vector<int>& rows, std::vector<int>& leaves) {
   std::vector<int> below;
   walk(c, [&](Ref v) {

@@ -12,7 +12,6 @@
 namespace hedgerow {
 namespace {
 constexpr int kMostNodes = 2048;      // before what is certain is folded, down to half of them
-constexpr double kCertain = -20.0;    // log d of a set that is one cluster for every purpose
 constexpr int kFinest = 64;           // no leaf stands for more than this part of the rows
 constexpr int kTypical = 15;          // draws of u and the hyper-parameters, of which a middling one is kept
 constexpr std::size_t kShelved = 16;  // guides
@@ -64,33 +63,10 @@ class Growth {
   }
 
  private:
-  // The largest subtrees of so many points below a node that is certainly one cluster; and how many nodes would be left without them.
-  int list_certain(int largest) {
-    int left_over = 0;
-    certain_.clear();
-    std::vector<std::pair<Ref, bool>> stack;
-    for (int k = 0; k < forest_.roots(); ++k) stack.emplace_back(forest_.root(k), false);
-    while (!stack.empty()) {
-      auto [c, certain] = stack.back();
-      stack.pop_back();
-      if (c < 0) continue;
-      ++left_over;
-      if (!forest_.splittable(c)) continue;
-      certain = certain || forest_.log_d(c) < kCertain;
-      if (certain && forest_.size(c) <= largest) {
-        certain_.push_back(c);
-        continue;
-      }
-      stack.emplace_back(forest_.left(c), certain);
-      stack.emplace_back(forest_.right(c), certain);
-    }
-    return left_over;
-  }
-
   // The least detail is lost first. Where hardly anything is certain more nodes are kept.
   void fold() {
     int largest = 4, left_over;
-    while ((left_over = list_certain(largest)) > most_ / 2 && largest < seen_ / kFinest) largest *= 2;
+    while ((left_over = forest_.foldable(largest, true, certain_)) > most_ / 2 && largest < seen_ / kFinest) largest *= 2;
     std::vector<int> rows, leaves;
     for (Ref c : certain_) {
       number(c);

@@ -151,22 +151,8 @@ class ProductStatistics final : public Statistics {
       atom += part->atom_size();
     }
   }
-  double log_density(int row, const double* atom) override {
-    double total = 0.0;
-    for (const auto& part : parts_) {
-      total += part->log_density(row, atom);
-      atom += part->atom_size();
-    }
-    return total;
-  }
-  double log_observed_density(int row, const double* atom) override {
-    double total = 0.0;
-    for (const auto& part : parts_) {
-      total += part->log_observed_density(row, atom);
-      atom += part->atom_size();
-    }
-    return total;
-  }
+  double log_density(int row, const double* atom) override { return total(&Statistics::log_density, row, atom); }
+  double log_observed_density(int row, const double* atom) override { return total(&Statistics::log_observed_density, row, atom); }
   void impute_given(int row, const double* atom, Rng& rng) override {
     for (const auto& part : parts_) {
       part->impute_given(row, atom, rng);
@@ -176,6 +162,15 @@ class ProductStatistics final : public Statistics {
   }
 
  private:
+  double total(double (Statistics::*log_density)(int, const double*), int row, const double* atom) {
+    double total = 0.0;
+    for (const auto& part : parts_) {
+      total += (*part.*log_density)(row, atom);
+      atom += part->atom_size();
+    }
+    return total;
+  }
+
   const Product& family_;
   std::vector<std::unique_ptr<Statistics>> parts_;
   AlignedVector<double> work_;

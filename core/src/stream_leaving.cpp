@@ -6,8 +6,7 @@
 
 namespace hedgerow {
 namespace {
-constexpr double kCertain = -20.0;  // log d of a set that is one cluster for every purpose
-constexpr int kSteps = 16;          // of a half-life: rows of one step come and go together
+constexpr int kSteps = 16;  // of a half-life: rows of one step come and go together
 constexpr double kLogTwo = 0.693147180559945309;
 constexpr int kSlice = 1 << 14;  // a large batch is taken in as if it came in batches of this size
 }  // namespace
@@ -66,37 +65,13 @@ int Stream::find(int fold) const {
   return fold;
 }
 
-// The largest subtrees of at most `largest` points, below a node that is certainly one cluster (or below any root); and how
-// many nodes would be left if they were folded.
-void Stream::fold_candidates(int largest, bool certain_only, std::vector<int>& out, int* left_over) const {
-  out.clear();
-  *left_over = 0;
-  std::vector<std::pair<Ref, bool>> stack;
-  for (int k = 0; k < forest_.roots(); ++k) stack.emplace_back(forest_.root(k), !certain_only);
-  while (!stack.empty()) {
-    auto [c, certain] = stack.back();
-    stack.pop_back();
-    if (c < 0) continue;
-    ++*left_over;
-    if (!forest_.splittable(c)) continue;
-    certain = certain || forest_.log_d(c) < kCertain;
-    if (certain && forest_.size(c) <= largest) {
-      out.push_back(c);
-      continue;
-    }
-    stack.emplace_back(forest_.left(c), certain);
-    stack.emplace_back(forest_.right(c), certain);
-  }
-}
-
 void Stream::fold_if_needed() {
   if (options_.max_nodes <= 0 || forest_.inner_nodes() <= options_.max_nodes) return;
   // Down to half, so that folding is rare; the least detail is lost first.
   std::vector<int> candidates;
   for (bool certain_only : {true, false})
     for (int largest = 4;; largest *= 2) {
-      int left_over;
-      fold_candidates(largest, certain_only, candidates, &left_over);
+      const int left_over = forest_.foldable(largest, certain_only, candidates);
       const bool all = largest > (1 << 29);
       if (left_over > options_.max_nodes / 2 && !(all && (left_over <= options_.max_nodes || !certain_only))) {
         if (all) break;

@@ -10,6 +10,18 @@
 
 using namespace hedgerow;
 
+// How far log marginals and predictives of n rows in the first k clusters (at most 16) are from each other.
+static double farthest(Statistics& one, Statistics& other, int n, int k) {
+  double worst = 0.0, a[16], b[16];
+  for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(one.log_marginal(c) - other.log_marginal(c)));
+  for (int i = 0; i < n; ++i) {
+    one.log_predictive_front(i, k, a);
+    other.log_predictive_front(i, k, b);
+    for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(a[c] - b[c]));
+  }
+  return worst;
+}
+
 TEST_CASE("log gamma against libm") {
   double worst = 0.0;
   for (double x = 1e-3; x < 1e9; x *= 1.37) {
@@ -58,14 +70,7 @@ TEST_CASE("drift of log densities over a million moves") {
   auto fresh = likelihood.statistics(Layout::clusters);
   fresh->reserve(k);
   for (int i = 0; i < n; ++i) fresh->add(label[i], i);
-  double worst = 0.0;
-  for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(kept->log_marginal(c) - fresh->log_marginal(c)));
-  for (int i = 0; i < n; ++i) {
-    double a[8], b[8];
-    kept->log_predictive_front(i, k, a);
-    fresh->log_predictive_front(i, k, b);
-    for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(a[c] - b[c]));
-  }
+  const double worst = farthest(*kept, *fresh, n, k);
   CHECK_MESSAGE(worst < 1e-8, worst);
   CHECK(!rebuilt);
 }
@@ -83,14 +88,7 @@ TEST_CASE("slots filled at once are those filled row by row") {
     together->add_each(slot);
     for (int i = 0; i < n; ++i)
       if (slot[i] >= 0) apart->add(slot[i], i);
-    double worst = 0.0;
-    for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(together->log_marginal(c) - apart->log_marginal(c)));
-    for (int i = 0; i < n; ++i) {
-      double a[16], b[16];
-      together->log_predictive_front(i, k, a);
-      apart->log_predictive_front(i, k, b);
-      for (int c = 0; c < k; ++c) worst = larger(worst, std::abs(a[c] - b[c]));
-    }
+    const double worst = farthest(*together, *apart, n, k);
     CHECK_MESSAGE(worst < 1e-9, "columns: ", d, " worst: ", worst);
   }
 }

@@ -76,7 +76,7 @@ def in_bytes(size: float) -> str:
     ('300 bytes', '4.8 MiB', '1,024.0 GiB')
     """
     for unit, length in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size >= length:
+        if round(1024 * size / length, 1) >= 1024:  # what would be 1,024.0 of the smaller unit is 1.0 of this one
             return f"{size / length:,.1f} {unit}"
     return f"{size:,.0f} bytes"
 

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 from tests.checks import HOUSE, refused
 
+import hedgerow as hr
 from hedgerow.errors import ParameterError
 from hedgerow.likelihoods import Bernoulli, Categorical, Custom, GaussianDiagonal, GaussianWishart, Multinomial, Poisson
 from hedgerow.mixture import Mixture
@@ -265,3 +266,12 @@ def test_hyper_parameters_that_do_not_fit_the_data() -> None:
         GaussianWishart(nu=0.5).resolve(GOOD)
     with pytest.raises(ParameterError, match="X must have 3 columns"):
         Multinomial(columns=3).resolve(GOOD)
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("owner", [None, hr.HedgerowClusterer, hr.IncrementalBHC])
+def test_texts_are_refused_with_what_to_do(owner: Any, form: Any) -> None:
+    fit = hr.propose if owner is None else owner().fit
+    texts = form(["the cat sat on the mat", "a judge and a jury", None, "one"])
+    with pytest.raises(ParameterError, match=r"X must be counts of words where rows are texts: CountVectorizer"):
+        fit(texts)

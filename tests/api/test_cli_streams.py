@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.checks import answers, feed
 
-from hedgerow.cli import stream as module
+from hedgerow.cli import stream_input
 from hedgerow.sampling.lock import FolderLock
 from hedgerow.trees import TreeStream
 
@@ -107,7 +107,7 @@ def test_refused(monkeypatch, capsys, options, words) -> None:
 
 
 def test_lines_that_nobody_should_send(monkeypatch, capsys, tmp_path) -> None:
-    monkeypatch.setattr(module, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(stream_input, "LONGEST_LINE", 1000)
     bad = [
         b"\xff\xfe",
         "[" * 900,

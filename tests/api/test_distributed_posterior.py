@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -224,3 +228,42 @@ def test_refused(tmp_path) -> None:
         far.labels(0, 2)
     with pytest.raises(hr.ParameterError, match="posterior must be a DistributedPosterior"):
         attach("post", [X])
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["rows by number", "rows with names"])
+def test_the_report_is_that_of_memory(both, named, tmp_path) -> None:
+    """Every word of the page but the record of the run, and every number that its pictures are drawn from."""
+    far, near = both
+    near = replace(near, run=far.run)
+    columns = [f"column {j}" for j in range(near.X.shape[1])] if named else None
+    given: dict[str, Any] = {"names": columns, "rows": [f"plant {i}" for i in range(far.n)] if named else None}
+    (words, data), (wanted_words, wanted) = (
+        parts_of(post.report(tmp_path / f"{post.__class__.__name__}.html", title="Shards", **given).read_text()) for post in (far, near)
+    )
+    assert words == wanted_words
+    assert ("plant 17" in json.dumps(data)) == named
+    assert_same_data(data, wanted, "page")
+
+
+def parts_of(page: str) -> tuple[str, Any]:
+    """The page without its data, and the data."""
+    before, data, after = re.split(r'(?<=<script type="application/json" id="data">)(.*?)(?=</script>)', page, maxsplit=1, flags=re.S)
+    return before + after, json.loads(data)
+
+
+def assert_same_data(ours: Any, theirs: Any, where: str) -> None:
+    """Arrays to the last bits but few, for sums of shards are rounded in another order; all else alike."""
+    if isinstance(ours, dict) and set(ours) == {"type", "data"} == set(theirs):
+        assert ours["type"] == theirs["type"], where
+        one, other = (np.frombuffer(base64.b64decode(part["data"]), "<" + part["type"]) for part in (ours, theirs))
+        np.testing.assert_allclose(one, other, rtol=1e-6 if ours["type"] == "f4" else 1e-9, atol=1e-12, err_msg=where)
+    elif isinstance(ours, dict):
+        assert list(ours) == list(theirs), where
+        for name, part in ours.items():
+            assert_same_data(part, theirs[name], f"{where}.{name}")
+    elif isinstance(ours, list):
+        assert len(ours) == len(theirs), where
+        for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            assert_same_data(one, other, f"{where}[{i}]")
+    else:
+        assert ours == (pytest.approx(theirs, rel=1e-9) if isinstance(theirs, float) else theirs), where

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.command import main
+from hedgerow.cli.shard_files import _stems
 from hedgerow.distributed import Conditional, attach, ibhc, propose, resume, sample
 
 KERNEL = Conditional(scouts=200, pairs=8)
@@ -171,9 +174,10 @@ def test_the_command(folder, tmp_path, monkeypatch, capsys) -> None:
         *("checkpoint", "labels", "profiles.csv", "report.html", "run.hedge"),
     ]
     post = hr.load(tmp_path / "run" / "run.hedge")
-    rows = (tmp_path / "run" / "labels" / "shard-00002.csv").read_text().splitlines()
-    assert rows[0] == "cluster,probability"
-    assert [int(row.partition(",")[0]) for row in rows[1:]] == post.point_estimate().labels[200:450].tolist()
+    rows = (tmp_path / "run" / "labels" / "part-2.csv").read_text().splitlines()
+    assert rows[0] == "row,cluster,probability"
+    assert [int(row.split(",")[0]) for row in rows[1:]] == list(range(250))
+    assert [int(row.split(",")[1]) for row in rows[1:]] == post.point_estimate().labels[200:450].tolist()
     assert main([*command, "--go-on", "--draws", "6", "--quiet"]) == 0
     assert hr.load(tmp_path / "run" / "run.hedge").draws == 6
     for more, words in (
@@ -184,3 +188,44 @@ def test_the_command(folder, tmp_path, monkeypatch, capsys) -> None:
     ):
         assert main([*command, *more]) != 0
         assert words in capsys.readouterr().err
+
+
+def test_a_run_over_shards_answers_like_any_other(folder, tmp_path, monkeypatch, capsys) -> None:
+    """Summary, report and predict find the rows where they were, or where they are said to be now."""
+    monkeypatch.chdir(tmp_path)
+    here = tmp_path / "here"
+    shutil.copytree(folder, here)
+    command = ["fit", "--shards", "here/part-*.parquet", "--out", "run", "--loss", "binder", "--title", "Mine"]
+    assert main([*command, "--draws", "6", "--warmup", "2", "--chains", "2", "--seed", "1", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "hedgerow summary, report and predict" in " ".join(told.split())
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert main(["summary", "run"]) == 0
+    words = capsys.readouterr().out
+    assert "stands out by" in words
+    assert words.splitlines()[0] in told
+    assert main(["summary", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 600
+    assert main(["report", "run", "--out", "again.html"]) == 0
+    assert (tmp_path / "again.html").read_text() == page
+    assert main(["predict", "run", "here/part-2.parquet", "--out", "new.csv"]) == 0
+    assert len((tmp_path / "new.csv").read_text().splitlines()) == 251
+    here.rename(tmp_path / "there")
+    capsys.readouterr()
+    assert main(["summary", "run"]) == 0
+    assert "--shards PATTERN says where they are now" in " ".join(capsys.readouterr().out.split())
+    assert main(["summary", "run", "--shards", "there/part-*.parquet"]) == 0
+    assert "stands out by (mean" in capsys.readouterr().out
+    for asked, wanted in (
+        (["report", "run"], "are not where they were"),
+        (["report", "run", "--shards", "there/part-[01].parquet"], "shards of the posterior"),
+        (["tree", "run"], "must be a run over one file"),
+        (["resume", "run"], "--go-on` goes on with it"),
+    ):
+        assert main(asked) != 0
+        assert wanted in " ".join(capsys.readouterr().err.split()), asked
+
+
+def test_tables_of_labels_are_called_as_their_files_unless_two_are_alike() -> None:
+    assert _stems(["a/one.parquet", "b/two.csv"]) == ["one", "two"]
+    assert _stems(["a/one.parquet", "b/One.parquet"]) == ["shard-00000", "shard-00001"]

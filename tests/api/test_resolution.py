@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-import re
 import signal
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,13 +15,10 @@ import pytest
 from scipy import sparse
 
 import hedgerow as hr
-from hedgerow.cli import main
 from hedgerow.errors import ParameterError
 from hedgerow.plots import flow_geometry
-from hedgerow.resolution.ladder import Ladder, next_power
+from hedgerow.resolution.ladder import Ladder
 from hedgerow.resolution.reporting import FEW, opened_at
-from hedgerow.resolution.strength import agreement, fineness, half_power, split_rows
-from hedgerow.summaries import canonical
 
 levels_module = importlib.import_module("hedgerow.resolution.levels")  # the package has a function of that name
 QUICK = {"draws": 15, "warmup": 15, "splits": 1, "seed": 0, "progress": False}
@@ -228,91 +224,6 @@ def test_a_search_that_is_stopped_says_so_and_ends_the_fit(monkeypatch: pytest.M
         hr.HedgerowClusterer(about=2, draws=10, warmup=10, chains=1, random_state=0).fit(blobs(60)[0])
 
 
-def test_the_ladder_goes_down_by_halves_and_then_between() -> None:
-    assert next_power([1.0], [20], 8) == 0.5
-    assert next_power([1.0, 0.5], [20, 10], 8) == 0.25
-    assert next_power([1.0, 0.5, 0.125], [20, 19, 18], 8) == 0.125 / 4  # next to nothing changed: a longer step
-    assert next_power([1.0, 0.5, 0.25], [20, 10, 1], 8) == pytest.approx(np.sqrt(0.125))
-    assert next_power([1.0, 0.5, 0.25], [20, 10, 1], 3) is None
-    assert next_power([1.0, 0.5], [2, 1], 8) is None
-    assert next_power([1.0], [1], 8) is None
-    assert next_power([1.0, 0.5], [20, 1], 8, 0.93) == 0.25  # one cluster by a hair
-    assert next_power([1.0, 0.5], [2, 1], 8, 0.96) is None
-    assert next_power([1.0, 0.5], [2, 1], 8, float("nan")) is None
-
-
-def hard(labels: np.ndarray) -> np.ndarray:
-    return np.eye(labels.max() + 1)[labels]
-
-
-def test_strength_of_labels_is_the_adjusted_rand_index() -> None:
-    rng = np.random.default_rng(0)
-    own, other = (canonical(rng.integers(0, 4, 60)) for _ in range(2))
-    other[:30] = own[:30]
-    for a, b in ((own, other), (other, own), (own, own)):
-        assert agreement(a, hard(b))[0] == pytest.approx(hr.summaries.ari(a, b))
-    apart = np.arange(6, dtype=np.int32)
-    assert agreement(apart, hard(apart))[0] == 1.0
-    assert agreement(apart // 3, np.ones((6, 1)))[0] == 0.0  # all in one: says nothing of two
-    one = np.zeros(6, np.int32)
-    assert agreement(one, np.ones((6, 1))) == (1.0, 1.0)
-    assert agreement(one, hard(apart // 3))[0] == pytest.approx(2 * 3 * 2 / (6 * 5))  # the pairs that stay together
-
-
-def test_small_clusters_beside_a_large_one_are_asked_too() -> None:
-    own = np.repeat([0, 1, 2], [900, 50, 50]).astype(np.int32)
-    half = np.concatenate([own[:900], 1 + np.arange(100) % 2])  # either tail has half of either
-    assert hr.summaries.ari(own, half) > 0.95
-    kept = 2 * 25 * 24 / (50 * 49)
-    strength, weakest = agreement(own, hard(half))
-    assert strength == pytest.approx((1 + 2 * kept) / 3)
-    assert weakest == pytest.approx(kept)
-
-
-def test_strength_counts_pairs_by_probability() -> None:
-    rng = np.random.default_rng(1)
-    own, shares = canonical(rng.integers(0, 3, 12)), rng.dirichlet(np.ones(4), 12)
-    together = shares @ shares.T
-    above = np.triu(np.ones((12, 12), bool), 1)
-    same = own[:, None] == own[None]
-    a, b, j, m = (above & same).sum(), together[above].sum(), together[above & same].sum(), above.sum()
-    strength, weakest = agreement(own, shares)
-    beyond = (j - a * b / m) / ((a + b) / 2 - a * b / m)
-    kept = [together[above & same & (own == k)[:, None]].mean() for k in range(3)]
-    assert strength == pytest.approx(min(beyond, np.mean(kept)))
-    assert weakest == pytest.approx(min(kept))
-
-
-def test_pieces_of_one_blob_are_weak_though_every_half_finds_them() -> None:
-    """A normal cut in two at its middle: halves agree on the cut, and rows do not know their side."""
-    x = np.random.default_rng(0).normal(size=4000)
-    side = 1 / (1 + np.exp(-2.2 * x))  # two normal pieces with their means at +-0.8 and their own spread
-    cut = (x > 0).astype(np.int32)
-    assert agreement(cut, hard((side > 0.5).astype(int)))[0] > 0.99
-    assert agreement(cut, np.column_stack([1 - side, side]))[0] < 0.6
-
-
-def test_fineness_hardly_counts_splinters() -> None:
-    assert fineness(np.repeat([0, 1, 2], 10).astype(np.int32)) == pytest.approx(3.0)
-    assert fineness(np.array([0] * 999 + [1], np.int32)) == pytest.approx(1.0, abs=0.01)
-
-
-def test_halves_are_worth_what_the_whole_is() -> None:
-    for power in (0.9, 0.3, 1e-3):
-        worth = power / (1 - power) * 100
-        assert half_power(power, 50, 100) == pytest.approx(worth / (worth + 50))
-    assert half_power(1.0, 50, 100) == 1.0
-
-
-def test_halves_do_not_meet_and_know_every_group() -> None:
-    groups = np.repeat([0, 1, 2], [30, 5, 1]).astype(np.int32)
-    for a, b in split_rows(36, 3, 100, 0, groups):
-        assert not set(a) & set(b)
-        assert set(groups[a]) == set(groups[b]) == {0, 1}
-    a, b = split_rows(1000, 1, 100, 0, None)[0]
-    assert len(a) == len(b) == 50
-
-
 def test_levels_of_rows_in_time() -> None:
     X, _, times = hr.data.moving_clusters(n=12, steps=3, seed=0)
     mixture = hr.Mixture(hr.MixedNRM(hr.DP(), decay=1.0), hr.GaussianDiagonal())
@@ -400,37 +311,6 @@ def test_levels_of_a_frame_with_columns_of_all_kinds() -> None:
     assert all(0 <= level.strength <= 1 for level in found)
 
 
-def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
-    X, _ = blobs()
-    np.savetxt(tmp_path / "blobs.csv", X, delimiter=",", header="x,y", comments="")
-    place = [str(tmp_path / name) for name in ("blobs.csv", "blobs.levels", "flow.png", "levels.csv")]
-    common = ["--likelihood", "GaussianDiagonal()", "--seed", "0", "--quiet"]
-    short = ["--draws", "15", "--warmup", "15", "--splits", "1", "--powers", "1,0.5,0.05"]
-    given = ["levels", place[0], "--out", place[1], "--picture", place[2], "--labels", place[3], *common, *short]
-    assert main(given) == 0
-    told = capsys.readouterr().out
-    assert "The finest level that halves of the rows agree on" in told
-    assert "strength" in told
-    found = hr.load(place[1])
-    assert isinstance(found, hr.Levels)
-    assert found.powers == [0.05, 0.5, 1.0]
-    lines = Path(place[3]).read_text().splitlines()
-    assert lines[0] == "row,power 0.05,power 0.5,power 1"
-    assert len(lines) == 121
-    assert Path(place[2]).stat().st_size > 1000
-    assert main(given) == 0  # again: nothing is left to do
-    assert main(["levels", place[0], "--powers", "x", *common]) == 2
-    out = str(tmp_path / "run")
-    quick = ["--draws", "20", "--warmup", "20", "--chains", "2"]
-    assert main(["fit", place[0], "--out", out, "--about", "2", *common, *quick]) == 0
-    told = capsys.readouterr().out
-    assert "Resolution: 2 clusters asked for; power" in told
-    assert "2 clusters in 120 points." in told
-    assert main(["fit", place[0], "--out", out, "--force", "--power", "0.05", *common, *quick]) == 0
-    assert "1 cluster in 120 points." in capsys.readouterr().out
-
-
 def test_the_page_opens_where_halves_agree_and_says_so(found: hr.Levels, tmp_path: Path) -> None:
     best = found.finest(0.8)
     page = found.report(tmp_path / "page.html", title="Four blobs").read_text(encoding="utf-8")
@@ -456,34 +336,6 @@ def test_colours_go_on_into_the_largest_part() -> None:
     assert [colors.tolist() for colors in flow_geometry([coarse, middle, fine]).colors] == [[0], [0, 1], [0, 1, 2]]
     swapped = [1] * 6 + [0] * 4
     assert flow_geometry([middle, swapped]).colors[1].tolist() == [1, 0]
-
-
-def test_the_command_line_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines = ["length,width", *(f"{a:.3f},{b:.3f}" for a, b in blobs(60)[0])]
-    (tmp_path / "leaves.csv").write_text("\n".join(lines))
-    short = ["--warmup", "10", "--seed", "1", "--quiet"]
-    assert main(["levels", "leaves.csv", "--powers", "1,0.05", "--draws", "10", "--splits", "1", *short]) == 0
-    page = (tmp_path / "leaves.levels.html").read_text(encoding="utf-8")
-    assert "<title>leaves</title>" in page
-    assert "width" in page
-    assert "Written: leaves.levels.html" in capsys.readouterr().out
-    assert main(["fit", "leaves.csv", "--levels", "--draws", "10", "--chains", "2", *short]) == 0
-    assert "levels.html" in capsys.readouterr().out
-    assert "data-level-button" in (tmp_path / "leaves-run" / "levels.html").read_text(encoding="utf-8")
-    assert isinstance(hr.load(tmp_path / "leaves-run" / "run.levels"), hr.Levels)
-
-
-def test_the_command_line_says_the_note_once_and_numbers_in_two_decimals(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    np.savetxt("blobs.csv", blobs()[0], delimiter=",")
-    assert main(["levels", "blobs.csv", "--powers", "1,0.05", "--draws", "10", "--warmup", "10", "--seed", "0", "--quiet"]) == 0
-    told = capsys.readouterr().out
-    assert told.count("small: clusters with less than 1%") == 1
-    assert "e-0" not in told
-    assert re.search(r"^ +0\.05 +1 +0 +1\.00 +0\.00 +1\.00 +\d\.\d\d$", told, re.MULTILINE), told
 
 
 def test_a_run_that_needs_fewer_levels_ends_with_a_full_bar(monkeypatch: pytest.MonkeyPatch) -> None:

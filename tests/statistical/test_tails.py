@@ -47,7 +47,7 @@ CASES: dict[str, tuple[hr.Prior, np.ndarray, int]] = {
 }
 
 
-def shares(prior: hr.Prior, X: np.ndarray, draws: int, thin: int, chains: int = 32, warmup: int = 500) -> np.ndarray:
+def shares(prior: hr.Prior, X: np.ndarray, draws: int, thin: int, chains: int = 32, warmup: int = 500, seed: int = 5) -> np.ndarray:
     """(chains, partitions): how often each partition is drawn by each of many independent chains."""
     partitions = enumerate_partitions(len(X))
     code = 5 ** np.arange(len(X))
@@ -56,7 +56,7 @@ def shares(prior: hr.Prior, X: np.ndarray, draws: int, thin: int, chains: int = 
     for sequence, row in enumerate(out):
         times = np.zeros(len(X), int) if isinstance(prior, hr.MixedNRM) else None
         first = partitions[7 * sequence % len(partitions)]
-        chain = Chain(hr.Mixture(prior, FAMILY), X, hr.Gibbs(), labels=first, seed=5, sequence=sequence, times=times)
+        chain = Chain(hr.Mixture(prior, FAMILY), X, hr.Gibbs(), labels=first, seed=seed, sequence=sequence, times=times)
         chain.warm_up(warmup, 0, warmup)
         labels = chain.run(draws // chains, thin).labels
         at = order[np.searchsorted((partitions @ code)[order], labels @ code)]
@@ -113,6 +113,29 @@ def test_many_draws(case: str) -> None:
     print(f"{case}: |z| {z:.2f}, distance {distance:.2f}, of independent draws one in a thousand beyond {limit:.2f}")
     assert z < 4
     assert distance < limit
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["NGG, sigma 0", "PitmanYor, vaguer"])
+def test_the_distance_is_that_of_independent_draws(case: str) -> None:
+    """The distance to the posterior of one run varies by a third: its mean over ten seeds is what tells, by that of as many
+    independent draws as the spread of the chains' shares is worth."""
+    prior, X, thin = CASES[case]
+    p, _ = exact(case)
+    draws, seeds = 100_000, range(10)
+    found = np.array([shares(prior, X, draws, thin, seed=seed) for seed in seeds])
+    distance = np.abs(found.mean(axis=1) - p).sum(axis=1)
+    spread = found.var(axis=1, ddof=1).mean(axis=0) / found.shape[1]
+    effective = round((p * (1 - p)).sum() / spread.sum())
+    rng = np.random.default_rng(0)
+    of_draws, of_effective = (np.abs(rng.multinomial(n, p, 5000) / n - p).sum(axis=1).mean() for n in (draws, effective))
+    ratios = distance / of_effective
+    print(
+        f"{case}: worth {effective:,} of {draws:,} draws; distance by that of so many independent ones {ratios.mean():.2f} "
+        f"(+- {ratios.std(ddof=1) / np.sqrt(len(ratios)):.2f}, {ratios.min():.2f} to {ratios.max():.2f}), "
+        f"by that of {draws:,} {distance.mean() / of_draws:.2f}"
+    )
+    assert ratios.mean() < 1.3
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import hedgerow as hr
 from hedgerow.data.delimited import MISSING
 from hedgerow.data.kinds import KINDS, Reading, guess, numbers, understand, words
 from hedgerow.data.kinds import reading as reading_module
-from hedgerow.data.kinds.dates import read_clock, read_moment
+from hedgerow.data.kinds.dates import read_clock
 from hedgerow.data.kinds.numbers import Manner, find_manner
 from hedgerow.data.kinds.words import GAPS_AMONG_NUMBERS
 from hedgerow.errors import ParameterError
@@ -236,31 +236,6 @@ def test_marks(texts: list[str], decimal: str, thousands: str) -> None:
     found = find_manner(texts, [1] * len(texts))
     assert found is not None
     assert (found[0].decimal, found[0].thousands) == (decimal, thousands)
-
-
-@pytest.mark.parametrize(
-    ("text", "day_first", "iso"),
-    [
-        ("2020-02-29", False, "2020-02-29"),
-        ("2020-02-30", False, None),
-        ("3/4/2020", False, "2020-03-04"),
-        ("3/4/2020", True, "2020-04-03"),
-        ("31/12/99", True, "1999-12-31"),
-        ("5 Mar 2021 14:05", False, "2021-03-05T14:05"),
-        ("March 5, 2021", False, "2021-03-05"),
-        ("Fri, 05 Mar 2021 14:05:01", False, "2021-03-05T14:05:01"),
-        ("Mar 2021", False, "2021-03-01"),
-        ("2021-03", False, "2021-03-01"),
-        ("20210305", False, "2021-03-05"),
-        ("2021-03-05T14:05:01.25Z", False, "2021-03-05T14:05:01.25"),
-        ("2021-03-05 2:05 PM", False, "2021-03-05T14:05"),
-        ("12345678", False, None),
-        ("hello", False, None),
-    ],
-)
-def test_dates(text: str, day_first: bool, iso: str | None) -> None:
-    found = read_moment(text, day_first)
-    assert (None if found is None else np.datetime64(found, "us")) == (None if iso is None else np.datetime64(iso))
 
 
 def test_clocks() -> None:

@@ -104,3 +104,17 @@ def test_a_posterior_gives_its_own(tmp_path):
     found.to_csv(tmp_path / "profiles.csv")
     with open(tmp_path / "profiles.csv", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 3
+
+
+def test_a_column_of_zeros_and_ones_is_told_by_its_share() -> None:
+    yes = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, np.nan])
+    part = np.array([0.1, 0.2, 0.1, 0.1, 0.9, 0.8, 0.9, 0.9])
+    tiny = np.array([1.0, 2.0, 1.0, 2.0, 8.0, 9.0, 8.0, 9.0]) * 1e-12
+    found = profiles(np.column_stack([yes, part, tiny, np.ones(8)]), [0] * 4 + [1] * 4, names=["owns", "part", "tiny", "one"])
+    assert found.shares == ("owns",)
+    told = {str(fact) for facts in found.facts for fact in facts if fact.column == "owns"}
+    assert told == {"owns 25%", "owns 100%"}
+    side = dict(zip(found.compare(0, 1)["column"].tolist(), found.compare(0, 1)["cluster 0"].tolist(), strict=True))
+    assert side["owns"] == "25%"
+    assert "±" in side["part"]
+    assert "±" in side["tiny"]

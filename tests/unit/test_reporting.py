@@ -68,6 +68,10 @@ def test_sampled_blocks_agree_with_whole_ones(post: Posterior, monkeypatch: pyte
     exact = np.array([[S[a:b, c:d].mean() for c, d in pairwise(edges)] for a, b in pairwise(edges)])
     assert np.abs(np.asarray(sampled.similarity.blocks) - exact).max() < 0.25
     assert np.asarray(whole.similarity.blocks).shape == (260, 260)  # type: ignore[union-attr]
+    assert sampled.notes == []
+    monkeypatch.setattr(reporting, "LARGEST_GROWN", 20)
+    without = payload(post)
+    assert (without.tree, without.notes) == (None, ["No tree is drawn: it would be of more than 20 rows."])
 
 
 def test_words_numbers_and_record(post: Posterior) -> None:

@@ -85,7 +85,7 @@ def test_boxes_that_tile_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return judge
 
-    monkeypatch.setattr(module, "set_aside", lambda proposal, likelihood, wanted: (proposal, likelihood))
+    monkeypatch.setattr(module, "set_aside", lambda proposal, likelihood, *_: (proposal, likelihood))
     for clusters, family in ((6, GaussianWishart), (5, GaussianDiagonal)):
         monkeypatch.setattr(module, "left_out", planted(clusters))
         assert families(simpler(first, resolved)[0]) == {family}

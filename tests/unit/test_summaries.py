@@ -1,35 +1,28 @@
-"""Similarity, distances, point estimates, credible balls and cluster tables, against brute force and other libraries."""
+"""Distances, point estimates and credible balls, against brute force and other libraries."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-import sys
 import time
 import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from hedgerow import _core
-from hedgerow.errors import MissingExtraError, ParameterError
+from hedgerow.errors import ParameterError
 from hedgerow.summaries import (
-    Table,
     ari,
     binder,
     canonical,
-    cluster_affinity,
-    cluster_table,
     credible_ball,
     distance,
     point_estimate,
-    similarity,
     uncertainty,
     vi,
 )
-from hedgerow.summaries import coclustering as coclustering_module
 from hedgerow.summaries.distances import LOSSES as KINDS
 from hedgerow.summaries.distances import count_function
 from hedgerow.summaries.partitions import merge_points
@@ -49,68 +42,6 @@ def noisy_draws(rng: np.random.Generator, draws: int, n: int, clusters: int, noi
     moved = rng.random((draws, n)) < noise
     stack[moved] = rng.integers(0, clusters + 1, int(moved.sum()))
     return stack
-
-
-def together(stack: np.ndarray) -> np.ndarray:
-    return np.mean(stack[:, :, None] == stack[:, None, :], axis=0)
-
-
-# similarity
-
-
-@pytest.mark.parametrize("clusters", [1, 2, 8, 40, 400])
-def test_similarity_counts_pairs_whether_clusters_are_wide_or_narrow(clusters: int) -> None:
-    rng = np.random.default_rng(clusters)
-    stack = noisy_draws(rng, 25, 300, clusters, 0.2)
-    found = similarity(stack)
-    assert found.dtype == np.float32
-    assert np.allclose(found, together(stack), atol=1e-6)
-    assert np.array_equal(found, found.T)
-    rows, columns = rng.choice(300, 20), rng.choice(300, 30)
-    block = similarity(stack.reshape(5, 5, 300), rows=rows, columns=columns)
-    assert np.allclose(block, together(stack)[np.ix_(rows, columns)], atol=1e-6)
-
-
-def test_similarity_mixes_wide_and_narrow_clusters_in_one_draw() -> None:
-    rng = np.random.default_rng(5)
-    stack = np.where(rng.random((30, 400)) < 0.5, 0, rng.integers(1, 120, (30, 400)))
-    assert np.allclose(similarity(stack), together(stack), atol=1e-6)
-
-
-@pytest.mark.parametrize(("draws", "n", "clusters", "noise"), [(17, 150, 12, 0.5), (1000, 70, 3, 0.0), (1500, 33, 300, 0.5)])
-def test_similarity_in_tiles_of_points_and_stretches_of_draws(draws: int, n: int, clusters: int, noise: float) -> None:
-    stack = canonical(noisy_draws(np.random.default_rng(6), draws, n, clusters, noise))
-    assert np.allclose(similarity(stack), together(stack), atol=1e-6)
-    assert np.allclose(similarity(stack, rows=[3, 4]), together(stack)[[3, 4]], atol=1e-6)
-    for threads in (1, 3):
-        assert np.array_equal(_core.together(np.ascontiguousarray(stack), threads) * np.float32(1.0 / draws), similarity(stack))
-
-
-def test_a_large_matrix_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    stack = np.zeros((2, 20_001), dtype=np.int32)
-    with pytest.raises(ParameterError, match=r"at most 20000 points .*1\.6 GB.*rows=.*dense=True"):
-        similarity(stack)
-    assert similarity(stack, rows=[0, 20_000]).shape == (2, 20_001)
-    monkeypatch.setattr(coclustering_module, "_DENSE_LIMIT", 10)
-    small = np.arange(12)[None] // 4
-    with pytest.raises(ParameterError, match="dense=True"):
-        similarity(small)
-    assert np.array_equal(similarity(small, dense=True), together(small))
-
-
-def test_similarity_of_5000_points_in_little_memory() -> None:
-    stack = canonical(noisy_draws(np.random.default_rng(7), 200, 5000, 40, 0.2))
-    tracemalloc.start()
-    similarity(stack)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 700e6  # does not grow with the number of draws: they are worked on in blocks
-
-
-@pytest.mark.parametrize(("rows", "words"), [([9], "lie within"), ([[1]], "list of point"), ([0.5], "list of point")])
-def test_bad_rows_are_refused(rows: list[object], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        similarity(np.zeros((2, 9), dtype=int), rows=rows)
 
 
 # distances
@@ -414,7 +345,7 @@ def test_bounds_of_the_ball_are_the_farthest_of_their_number_of_clusters() -> No
         assert ball.horizontal.tolist() == [three]
 
 
-# per-point uncertainty and cluster tables
+# per-point uncertainty
 
 
 def test_uncertainty_by_hand() -> None:
@@ -427,63 +358,3 @@ def test_uncertainty_by_hand() -> None:
     sure = uncertainty(stack[:1], stack[0])
     assert sure.doubt == pytest.approx(np.zeros(5))
     assert sure.probability == pytest.approx(np.ones(5))
-
-
-def test_cluster_table_of_dense_data() -> None:
-    rng = np.random.default_rng(0)
-    partition = np.repeat([0, 1, 2], [5, 20, 10])
-    X = rng.normal(size=(35, 3))
-    X[partition == 1, 2] += 10
-    X[0, 1] = np.nan
-    stack = np.tile(partition, (4, 1))
-    stack[3, 0] = 3  # four of the ten pairs of cluster 0 are apart in one draw of four
-    table = cluster_table(X, partition, stack, names=["a", "b", "c"], top=1)
-    assert table["cluster"].tolist() == [1, 2, 0]
-    assert table["size"].tolist() == [20, 10, 5]
-    assert table["share"].sum() == pytest.approx(1)
-    assert table["mean"][0] == pytest.approx(X[partition == 1].mean(axis=0))
-    assert table["spread"][2] == pytest.approx(np.nanstd(X[partition == 0], axis=0))
-    assert table["top"].tolist()[0] == "c"
-    assert table["stability"] == pytest.approx([1, 1, 0.9])
-    text = str(table)
-    assert text.splitlines()[0] == "3 clusters of 35 points"
-    assert len(text.splitlines()) == 5
-    frame = table.to_pandas()
-    assert list(frame.columns[:5]) == ["cluster", "size", "share", "mean_a", "mean_b"]
-    assert frame.shape == (3, 11)
-
-
-def test_cluster_table_of_counts_names_the_words() -> None:
-    counts = np.repeat([[16, 4, 0, 0], [0, 4, 1, 15]], 3, axis=0)  # "and" is as common in both: it tells nothing
-    table = cluster_table(sparse.csr_matrix(counts), [0, 0, 0, 1, 1, 1], names=["oak", "and", "elm", "ash"], top=2)
-    assert table["top"].tolist() == ["oak", "ash, elm"]
-    assert table["mean"] == pytest.approx([counts[:3].sum() / 3, counts[3:].sum() / 3])
-    assert "stability" not in table
-    assert table.to_pandas().shape == (2, 6)
-
-
-def test_a_column_missing_throughout_a_cluster_has_no_mean_there() -> None:
-    X = np.array([[1.0, np.nan], [2.0, np.nan], [3.0, 4.0]])
-    table = cluster_table(X, [0, 0, 1])
-    assert np.isnan(table["mean"][0, 1])
-    assert table["top"].tolist() == ["x0", "x0"]
-
-
-def test_cluster_table_refuses_what_does_not_match() -> None:
-    with pytest.raises(ParameterError, match="partition must be one partition of 3 points"):
-        cluster_table(np.zeros((3, 2)), [0, 0])
-    with pytest.raises(ParameterError, match="names must name the 2 columns of X"):
-        cluster_table(np.zeros((3, 2)), [0, 0, 1], names=["a"])
-    with pytest.raises(ParameterError, match="partition must be one partition of 4 points"):
-        cluster_affinity(np.zeros((2, 4), dtype=int), [0, 1])
-
-
-def test_table_prints_and_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table({"name": np.array(["<b>", "c"]), "value": [1.5, -1577.5696]}, title="t", note="n")
-    assert str(table) == "t\nname    value\n<b>       1.5\nc     -1577.6\nn"
-    assert "&lt;b&gt;" in table._repr_html_()
-    with pytest.raises(ParameterError, match="columns must have equal lengths"):
-        Table({"a": [1], "b": [1, 2]})
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match="pip install pandas"):
-        table.to_pandas()

@@ -240,7 +240,6 @@ def test_cuts_are_nested_and_names_outlive_them():
     assert hierarchy.cut(1).tolist() == [0] * 5
     assert hierarchy.cut(None).tolist() == [0, 1, 2, 3, 4]
     assert hierarchy.representatives(2).tolist() == [0, 0, 2, 2, 0]
-    assert [hierarchy.n_segments_at(h) for h in (0.0, 1.0, 2.5, 99.0)] == [5, 4, 3, 1]
 
 
 def test_a_low_join_above_a_high_one_waits_for_it():
@@ -266,7 +265,6 @@ def test_only_touching_segments_are_joined_and_alike_ones_first():
     hierarchy = join_segments(model, counts, chain)
     assert hierarchy.cut(3).tolist() == [0, 1, 2, 2]
     assert hierarchy.fewest == 1
-    assert hierarchy.n_segments_at(0.0) == 3
     apart = join_segments(model, counts, touching([(0, 1, 1), (2, 3, 1)], 4))
     assert apart.fewest == 2
 

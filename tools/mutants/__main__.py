@@ -4,26 +4,25 @@
     python -m tools.mutants NAME [NAME ...]     these, again
     python -m tools.mutants --check             only whether every snippet still stands where it should
 
-Verdicts are kept in build/mutants/verdicts.json, so that a run that was stopped goes on. An error that lives must be explained
-in its `lives`; one that lives without is a test to be written, and the command fails.
+Verdicts are kept in tools/mutants/verdicts.json, each with a hash of the error and of the piece of code it was planted in: a run
+that was stopped goes on, and a verdict on a piece that has changed since counts no more. An error that lives must be explained in
+its `lives`; one that lives without is a test to be written, and the command fails.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
 
 from .copies import ROOT, Copy
 from .mutant import Mutant, StaleError, read_mutants
+from .verdicts import Verdict, Verdicts
 
 HOME = ROOT / "build" / "mutants"
-VERDICTS = HOME / "verdicts.json"
 GOLDEN = "tests/golden"  # every draw bit by bit: notices what changes draws, right or wrong, and is asked after the tests that know why
 REST = "-n 2 tests"
 ALL = read_mutants()
@@ -47,13 +46,14 @@ def main() -> int:
         print(f"{len(ALL) - len(stale)} of {len(ALL)} snippets stand where they should")
         return bool(stale)
     HOME.mkdir(parents=True, exist_ok=True)
-    verdicts: dict[str, dict[str, Any]] = json.loads(VERDICTS.read_text()) if VERDICTS.exists() else {}
-    wanted = [m for m in ALL if m.name in options.names] if options.names else [m for m in ALL if m.key not in verdicts]
-    judge_all([m for m in wanted if m.name not in stale], verdicts, options.jobs, options.first)
+    verdicts = Verdicts()
+    sound = [m for m in ALL if m.name not in stale]
+    wanted = [m for m in sound if (m.name in options.names if options.names else verdicts.wanting(m, ROOT, options.first))]
+    judge_all(wanted, verdicts, options.jobs, options.first)
     return report(verdicts) or bool(stale)
 
 
-def judge_all(wanted: list[Mutant], verdicts: dict[str, dict[str, Any]], jobs: int, first: bool) -> None:
+def judge_all(wanted: list[Mutant], verdicts: Verdicts, jobs: int, first: bool) -> None:
     """Judge in as many copies as asked for; the verdicts are written after each."""
     if not wanted:
         return
@@ -64,33 +64,50 @@ def judge_all(wanted: list[Mutant], verdicts: dict[str, dict[str, Any]], jobs: i
         if not built:
             sys.exit(f"the code as it is does not build:\n{out}")
         copies.put(copy)
-    sound = {tests: False for mutant in wanted for tests in (*mutant.tests, GOLDEN)}
-    for tests in sound:  # before anything is planted: a test that fails on the right code kills nothing
+    sound: dict[str, bool] = {}
+    lock = threading.Lock()
+
+    def see_if_sound(tests: str, copy: Copy) -> None:
         sound[tests], out = copy.passes(tests)
         if not sound[tests]:
             print(f"unsound   {tests} fails on the code as it is:\n{out[-1500:]}", flush=True)
-    lock = threading.Lock()
 
     def judge(mutant: Mutant) -> None:
         copy = copies.get()
         try:
+            for tests in sets_of([mutant], sound, first):
+                see_if_sound(tests, copy)
             begun = time.monotonic()
-            verdict = try_out(mutant, copy, [tests for tests in (*mutant.tests, GOLDEN) if sound[tests]], first)
-            verdict["seconds"] = round(time.monotonic() - begun)
+            about = mutant.about(copy.root)
+            verdict = try_out(mutant, copy, [tests for tests in sets_of([mutant], {}, first) if sound[tests]], first)
         finally:
             copies.put(copy)
         with lock:
-            verdicts[mutant.key] = verdict
-            VERDICTS.write_text(json.dumps(verdicts, indent=1))
-            print(f"{verdict['verdict']:9} {mutant.name}: {verdict['by']} ({verdict['seconds']} s)", flush=True)
+            verdicts.keep(mutant.name, about, verdict)
+            print(f"{verdict['verdict']:9} {mutant.name}: {verdict['by']} ({time.monotonic() - begun:.0f} s)", flush=True)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(judge, sorted(wanted, key=lambda m: m.compiled)))  # a copy is built anew only for the next error in the core
+    # A test that fails on the right code kills nothing: each is seen to pass before anything is planted where it runs. An error in the
+    # core is left in the copy's extension until the next build, so that all tests of such errors are looked at before the first.
+    for compiled in (False, True):
+        these = [mutant for mutant in wanted if mutant.compiled == compiled]
+        if compiled:
+            copy = copies.get()
+            for tests in sets_of(these, sound, first):
+                see_if_sound(tests, copy)
+            copies.put(copy)
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(judge, these))
 
 
-def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[str, Any]:
+def sets_of(mutants: list[Mutant], known: dict[str, bool], first: bool) -> list[str]:
+    """The sets of tests that are asked of these errors, but those known."""
+    asked = (tests for mutant in mutants for tests in (*mutant.tests, GOLDEN, *([] if first else [REST])))
+    return [tests for tests in dict.fromkeys(asked) if tests not in known]
+
+
+def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> Verdict:
     """Plant, build, run, and put the right text back."""
-    verdict: dict[str, Any] = {"name": mutant.name, "verdict": "lives", "by": ""}
+    verdict: Verdict = {"verdict": "asked first" if first else "lives", "by": ""}
     try:
         right = mutant.plant(copy.root)
     except StaleError as error:
@@ -98,7 +115,7 @@ def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[s
     try:
         if mutant.compiled and not copy.build()[0]:
             return verdict | {"verdict": "refused", "by": "the compiler"}
-        for chosen in tests if first else [*tests, REST]:
+        for chosen in tests:
             passed, out = copy.passes(chosen)
             if not passed:
                 failed = [line for line in out.splitlines() if line.startswith(("FAILED", "TEST CASE", "ERROR"))]
@@ -108,13 +125,13 @@ def try_out(mutant: Mutant, copy: Copy, tests: list[str], first: bool) -> dict[s
         (copy.root / mutant.file).write_text(right, encoding="utf-8")
 
 
-def report(verdicts: dict[str, dict[str, Any]]) -> int:
+def report(verdicts: Verdicts) -> int:
     """Say how many were killed; 1 when one lives without a reason."""
-    judged = [(m, verdicts[m.key]) for m in ALL if m.key in verdicts]
+    judged = [(m, verdict) for m in ALL if (verdict := verdicts.of(m, ROOT))]
     killed = [m for m, v in judged if v["verdict"] == "killed"]
-    living = [m for m, v in judged if v["verdict"] == "lives"]
+    living = [m for m, v in judged if v["verdict"] in ("lives", "asked first")]
     by_draws = [m for m, v in judged if v["verdict"] == "killed" and GOLDEN in v["by"]]
-    others = [(m, v) for m, v in judged if v["verdict"] not in ("killed", "lives")]
+    others = [(m, v) for m, v in judged if v["verdict"] not in ("killed", "lives", "asked first")]
     for m in living:
         print(f"lives     {m.name} ({m.file}): {m.lives or 'NO TEST NOTICES'}")
     for m, v in others:

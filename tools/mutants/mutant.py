@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 __all__ = ["Mutant", "StaleError", "read_mutants"]
+
+MARGIN = re.compile(r"(?<=\n\n)(?=\S)")  # where a function or class begins: at the margin, after an empty line
 
 
 class StaleError(Exception):
@@ -28,10 +31,16 @@ class Mutant:
     tests: tuple[str, ...]
     lives: str = ""
 
-    @property
-    def key(self) -> str:
-        """What an earlier verdict must have been about to count now."""
-        return hashlib.sha256("\0".join((self.file, self.old, self.new)).encode()).hexdigest()[:16]
+    def about(self, root: Path) -> str:
+        """A hash of the error and of the piece of code round its snippet; "" where the snippet does not stand."""
+        if not self.stands(root):
+            return ""
+        text = (root / self.file).read_text(encoding="utf-8")
+        start, end = text.index(self.old), text.index(self.old) + len(self.old)
+        edges = [0, *(edge.start() for edge in MARGIN.finditer(text)), len(text)]
+        piece = text[max(edge for edge in edges if edge <= start) : min(edge for edge in edges if edge >= end)]
+        said = "\0".join((self.file, self.old, self.new, " ".join(piece.split())))
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     @property
     def compiled(self) -> bool:

@@ -110,6 +110,9 @@ class Forest {
   // vanish in it to `leaves`.
   void fold(int c, std::vector<int>& rows, std::vector<int>& leaves);
   void count_leaves();  // once everything is folded
+  // The largest subtrees of at most `largest` points below a node that is certainly one cluster (or below any root); and how
+  // many nodes would be left if they were folded.
+  int foldable(int largest, bool certain_only, std::vector<Ref>& out) const;
 
   // Roots.
   int roots() const { return static_cast<int>(roots_.size()); }

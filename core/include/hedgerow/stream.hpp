@@ -120,7 +120,6 @@ class Stream final : private Witness {
   void resample(int draws);
   bool renew_some_u(const std::vector<int>& sizes, const std::vector<double>& log_q);
   void fold_if_needed();
-  void fold_candidates(int largest, bool certain_only, std::vector<int>& out, int* left_over) const;
   void fold_node(int c);
   int find(int fold) const;
 

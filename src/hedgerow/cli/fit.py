@@ -9,11 +9,12 @@ from typing import Any
 
 from hedgerow.cli.fit_shards import add_shard_arguments, fit_shards
 from hedgerow.cli.labels import SAFE_HELP, columns_of
-from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
+from hedgerow.cli.model import add_model_arguments, choose_with_copies, read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import STAGES, Notes, RunFolder, read_every
 from hedgerow.data.files import Dataset
+from hedgerow.data.tables import take_rows
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.estimators.defaults import SOME_DRAWS, default_draws, default_warmup
 from hedgerow.kernels import Kernel
@@ -116,10 +117,13 @@ def run(options: argparse.Namespace) -> None:
         say(f"{options.data}: {n:,} rows, {width:,} columns.")
         for note in source.notes:
             say(f"- {note[:1].upper()}{note[1:]}.")
-        model = choose_model(source, options.prior, options.likelihood)
+        model, same = choose_with_copies(source, options.prior, options.likelihood)
+        if source.times is not None or options.about is not None:
+            same = None
+        rows = source.X if same is None else take_rows(source.X, same.kept)
         kernel = read_kernel(options.kernel)
         model, init = _at_resolution(model, source, kernel, options)
-        length = default_draws(model, source.X)
+        length = default_draws(model, rows)
         if until is not None and options.max_draws is None:
             until = replace(until, max_draws=length)
         if length < SOME_DRAWS and options.draws is None:
@@ -130,16 +134,18 @@ def run(options: argparse.Namespace) -> None:
         notes = Notes(
             title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet, reading, options.levels
         )
+        if same is not None:
+            notes = replace(notes, copies=same.place.tolist())
         quiet = False if options.quiet else None
         with whole_job(quiet, STAGES, lines=True):
             with folder.drawing(anew=True) as begun:
                 post = sample(
                     model,
-                    source.X,
+                    rows,
                     kernel=kernel,
                     init=init,
                     times=source.times,
-                    warmup=default_warmup(model, source.X) if options.warmup is None else options.warmup,
+                    warmup=default_warmup(model, rows) if options.warmup is None else options.warmup,
                     **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed", "independent")},
                     until=until,
                     callbacks=[begun],

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hedgerow.cli.model import read_likelihood, read_prior, tell_proposal
-from hedgerow.cli.output import say
+from hedgerow.cli.output import say, tell_files, tell_findings
 from hedgerow.cli.reading import read_kinds
-from hedgerow.cli.run_folder import RunFolder, make_folder, read_every, refuse_links
+from hedgerow.cli.run_folder import FILES as RUN_FILES
+from hedgerow.cli.run_folder import PROFILES, REPORT, RUN, RunFolder, make_folder, read_every, refuse_links
+from hedgerow.cli.shard_files import noted_shards, write_shard_labels
 from hedgerow.distributed import DistributedPosterior, propose, resume, sample
+from hedgerow.distributed.sources import files_of
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.mixture import Mixture
 from hedgerow.sampling import Checkpoint, Update
-from hedgerow.writing import write_text
 
 __all__ = ["add_shard_arguments", "fit_shards"]
 
@@ -33,7 +32,8 @@ KNOWN = (
     *("run", "defaults", "command", "shards", "scheduler", "workers", "go_on", "out", "title", "draws", "loss"),
     *("checkpoint_every", "quiet", *SETTLED),
 )
-LABELS, RUN, REPORT, PROFILES, CHECKPOINT = "labels", "run.hedge", "report.html", "profiles.csv", "checkpoint"
+LABELS, CHECKPOINT = "labels", "checkpoint"
+FILES = {name: RUN_FILES[name] for name in (REPORT, PROFILES, RUN)} | {LABELS: "the cluster of every row, a table for each file"}
 
 
 def add_shard_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,23 +143,17 @@ def _client(options: argparse.Namespace) -> Iterator[Any]:
 
 def _write(post: DistributedPosterior, folder: Path, options: argparse.Namespace, stem: str) -> None:
     """The draws, the page, the clusters, and a table of labels for each shard that has rows."""
+    noted = noted_shards(options.shards) | {"title": options.title or stem, "loss": options.loss}
+    post = replace(post, run={**post.run, **noted})
     found = post.point_estimate(options.loss)
     post.save(folder / RUN)
-    post.report(folder / REPORT, title=options.title or stem, loss=options.loss)
+    post.report(folder / REPORT, title=noted["title"], loss=options.loss)
     post.profiles(found.labels).to_csv(folder / PROFILES)
-    labels = folder / LABELS
-    labels.mkdir(exist_ok=True)
-    sure = post.uncertainty(found.labels).probability
-    ends = np.cumsum(post.shard_rows)
-    for number, (part, chances) in enumerate(zip(np.split(found.labels, ends[:-1]), np.split(sure, ends[:-1]), strict=True)):
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["cluster", "probability"])
-        writer.writerows(zip(part.tolist(), (f"{chance:.4f}" for chance in chances.tolist()), strict=True))
-        write_text(labels / f"shard-{number:05d}.csv", text.getvalue(), "fit")
-    say(f"{found.n_clusters} clusters: {found.words}.")
-    say(post.summary().note)
+    write_shard_labels(post, found, folder / LABELS, files_of("fit", options.shards))
+    say()
+    tell_findings(post, options.loss)
     say(f"- Sampling took {post.run['seconds']:.1f} seconds; seed {post.run['seed']}.")
-    say(f"Files: {folder / REPORT}, {folder / PROFILES}, {folder / LABELS}/ (one table a file), {folder / RUN} for hedgerow.load().")
+    say()
+    tell_files({str(folder / name): what for name, what in FILES.items()})
     if post.run["interrupted"]:
         say(f"The run was stopped early: the same command with --go-on goes on with it ({folder}).")

@@ -18,9 +18,10 @@ from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.proposing import default_prior, propose
+from hedgerow.proposing.copies import Copies
 from hedgerow.report.markup import counted
 
-__all__ = ["add_model_arguments", "choose_model", "read_kernel", "read_likelihood", "read_prior", "tell_proposal"]
+__all__ = ["add_model_arguments", "choose_model", "choose_with_copies", "read_kernel", "read_likelihood", "read_prior", "tell_proposal"]
 
 PRIORS, LAWS = ({cls.__name__: cls for cls in classes} for classes in (priors.PRIORS, priors.LAWS))
 LIKELIHOODS = {cls.__name__: cls for cls in likelihoods.LIKELIHOODS if cls.from_values} | {"Preparation": likelihoods.Preparation}
@@ -38,6 +39,12 @@ def add_model_arguments(parser: Any) -> None:
 
 def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> Mixture:
     """The model asked for, what was left out guessed from the data; says what and why."""
+    return choose_with_copies(source, prior, likelihood)[0]
+
+
+def choose_with_copies(source: Dataset, prior: str | None, likelihood: str | None) -> tuple[Mixture, Copies | None]:
+    """The same, and which rows the proposal takes for exact copies of others."""
+    same: Copies | None = None
     law: Prior = default_prior() if prior is None else read_prior(prior)
     n = source.X.shape[0]
     said = "" if prior is not None else " (--prior changes it)"
@@ -50,14 +57,14 @@ def choose_model(source: Dataset, prior: str | None, likelihood: str | None) -> 
         model = Mixture(law, family).resolve(source.X)
     else:
         proposal = propose(source, prior=law)
-        family, model = proposal.likelihood, proposal.mixture
+        family, model, same = proposal.likelihood, proposal.mixture, proposal.copies
         say("Likelihood (--likelihood changes it):")
         tell_proposal(proposal.explained())
     spreads = _spreads(model.likelihood, family, source.names)
     if spreads:
         told = ", ".join(spreads[:MOST_TOLD]) + (", ..." if len(spreads) > MOST_TOLD else "")
         say(f"Base measure: fitted to the columns, whatever their units. Standard deviations expected in a cluster: about {told}.")
-    return model
+    return model, same
 
 
 def tell_proposal(text: str) -> None:

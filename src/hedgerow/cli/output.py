@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from hedgerow.errors import ParameterError
-from hedgerow.posterior import Posterior
+from hedgerow.posterior import DistributedPosterior, Posterior
 from hedgerow.posterior.reporting import findings
 from hedgerow.summaries.distances import DEFAULT_LOSS, LOSSES, Loss
 
@@ -152,7 +152,7 @@ def tell_files(files: Mapping[str, str]) -> None:
         print(f"  {path:<{width}}  {what}" if beside else f"  {path}\n    {what}")
 
 
-def tell_findings(post: Posterior, loss: Loss = DEFAULT_LOSS) -> None:
+def tell_findings(post: Posterior | DistributedPosterior, loss: Loss = DEFAULT_LOSS) -> None:
     """Say what was found and how sure that is."""
     lead, sentences = findings(post, post.point_estimate(loss))
     say(lead)

@@ -14,11 +14,12 @@ from hedgerow.cli.labels import SAFE_HELP, write_table
 from hedgerow.cli.output import LOSSES, add_command, answers, path_argument, say
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import RUN_HELP, RunFolder
+from hedgerow.cli.shard_files import load_any
 from hedgerow.data.files import Dataset
 from hedgerow.data.kinds import Reading
 from hedgerow.data.tables import feature_names
 from hedgerow.errors import ParameterError
-from hedgerow.posterior import Posterior
+from hedgerow.posterior import DistributedPosterior, Posterior
 from hedgerow.writing import check_target, whole_file
 
 __all__ = ["add"]
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     if out is None:
         check_target(options.out, "predict", "out")
     folder = RunFolder(options.run_folder)
-    post = folder.load()
+    post = load_any(folder)
     reading = post.run.get("reading")
     source = read_source(options.data, options, like=Reading.from_json(reading) if isinstance(reading, str) else None)
     for note in source.notes:
@@ -75,7 +76,9 @@ def run(options: argparse.Namespace) -> None:
         out.write(made.getvalue().decode())
 
 
-def _table(post: Posterior, source: Dataset, loss: Any, options: argparse.Namespace) -> tuple[list[str], Iterable[Any]]:
+def _table(
+    post: Posterior | DistributedPosterior, source: Dataset, loss: Any, options: argparse.Namespace
+) -> tuple[list[str], Iterable[Any]]:
     """The head and the lines of the answer."""
     X = _columns_of_fit(post, source)
     found = post.point_estimate(loss)
@@ -91,7 +94,7 @@ def _table(post: Posterior, source: Dataset, loss: Any, options: argparse.Namesp
     return ["row", "cluster", "probability", "log_density"], lines
 
 
-def _columns_of_fit(post: Posterior, source: Dataset) -> Any:
+def _columns_of_fit(post: Posterior | DistributedPosterior, source: Dataset) -> Any:
     """The new table with its columns as at the fit, found by name where both have names."""
     known = post.run.get("columns")
     if known is None or source.names is None or (post.model is not None and post.model.likelihood.picks_columns):

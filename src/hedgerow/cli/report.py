@@ -7,6 +7,8 @@ from typing import Any
 
 from hedgerow.cli.output import LOSSES, add_command, path_argument, read_title, say
 from hedgerow.cli.run_folder import RUN_HELP, RunFolder
+from hedgerow.cli.shard_files import add_whereabouts, load_any, with_rows
+from hedgerow.errors import ParameterError
 
 __all__ = ["add"]
 
@@ -24,6 +26,7 @@ def add(commands: Any) -> None:
     parser.add_argument("run_folder", metavar="RUN", type=path_argument, help=RUN_HELP)
     parser.add_argument("--out", metavar="FILE", type=path_argument, help="the page (default: report.html in the run folder)")
     parser.add_argument("--loss", choices=LOSSES, help="what the clusters minimise (default: as in the fit)")
+    add_whereabouts(parser)
     parser.add_argument("--title", help="title of the page (default: as in the fit)")
 
 
@@ -31,7 +34,9 @@ def run(options: argparse.Namespace) -> None:
     """Write the page again."""
     folder = RunFolder(options.run_folder)
     target = folder.report_target(options.out)
-    post = folder.load()
+    post, lacking = with_rows(load_any(folder), options.shards)
+    if lacking is not None:
+        raise ParameterError(f"{folder.path}: {lacking}")
     title = read_title(options.title, folder.title_of(post))
     loss: Any = options.loss or folder.loss_of(post)
     say(f"Written: {post.report(target, title=title, loss=loss, rows=folder.row_names(post.n))}")

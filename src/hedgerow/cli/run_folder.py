@@ -32,7 +32,8 @@ from hedgerow.cli.model import read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_files, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
-from hedgerow.posterior import Posterior
+from hedgerow.posterior import DistributedPosterior, Posterior
+from hedgerow.proposing.copies import spread
 from hedgerow.resolution import levels
 from hedgerow.sampling import run_note, run_status, so_far
 from hedgerow.sampling.lock import FolderLock
@@ -54,6 +55,7 @@ OLD_NOTES = "fit.hedge"
 """Where version 0.1 kept its notes, in the checkpoint."""
 ASIDE = ".replaced"
 """Where version 0.1 put the checkpoint of a run that it was about to replace."""
+OVER_SHARDS = "holds a run over shards{0}. `hedgerow fit --shards PATTERN --out {1} --go-on` goes on with it"
 RUN_HELP = f"a run folder, or the file {RUN} in it"
 STAGES = ("one partition for all draws", "how sure each row is", "what the clusters are like", "the report")
 """What follows the draws, as a person reads it."""
@@ -81,6 +83,8 @@ class Notes:
     reading: str | None = None
     """How the columns were understood, as JSON."""
     levels: bool = False
+    copies: list[int] | None = None
+    """The place of every row among those sampled, where some were exact copies of others."""
 
     @classmethod
     def read(cls, stored: Any, place: Path) -> Notes:
@@ -95,11 +99,17 @@ class Notes:
             )
             good = good and (notes.beside is None or all(isinstance(column, list) for column in notes.beside.values()))
             good = good and (notes.reading is None or isinstance(notes.reading, str))
+            good = good and (notes.copies is None or all(type(place) is int and place >= 0 for place in notes.copies))
             if not (good and _are_texts(notes.rows) and _are_texts(notes.columns)):
                 raise ValueError("texts that are none")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{place}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
         return notes
+
+
+def _whole(post: Posterior, notes: Notes) -> Posterior:
+    """The posterior of all rows of the table."""
+    return post if notes.copies is None or not post.labels.size else spread(post, notes.copies)
 
 
 class RunFolder:
@@ -156,6 +166,8 @@ class RunFolder:
         """`status`, refused where no run has begun."""
         status = self.status()
         if status is None:
+            if self.over_shards():
+                raise ParameterError(f"{self.path}: {OVER_SHARDS.format('', self.path)}, with --draws to more draws.")
             words = f"{self.path}: must be the folder of a run that has begun, as `hedgerow fit` makes."
             if (self.path / ASIDE).is_dir():
                 words += f" {ASIDE} holds the run that version 0.1 was about to replace; in the place of {CHECKPOINT} it is back."
@@ -225,6 +237,8 @@ class RunFolder:
     def load(self) -> Posterior:
         """The posterior of a run that is done, or was stopped and its draws saved."""
         if not self.file.is_file():
+            if self.over_shards():
+                raise ParameterError(f"{self.path}: {OVER_SHARDS.format(' that is not done', self.path)}.")
             begun = self.unfinished()
             if begun is not None:
                 how = f"`hedgerow resume {self.path}` goes on with it"
@@ -245,14 +259,15 @@ class RunFolder:
             raise
         notes = self.notes()
         known = {"columns": notes.columns} if notes.columns is not None else {}
+        post = _whole(post, notes)
         return replace(post, run={**post.run, "title": notes.title, "loss": notes.loss, "interrupted": False, **known})
 
-    def title_of(self, post: Posterior) -> str:
+    def title_of(self, post: Posterior | DistributedPosterior) -> str:
         """The title that the run was given, or the folder's name."""
         title = post.run.get("title")
         return title if isinstance(title, str) else self.name
 
-    def loss_of(self, post: Posterior) -> Any:
+    def loss_of(self, post: Posterior | DistributedPosterior) -> Any:
         """The loss whose labels were written."""
         loss = post.run.get("loss")
         return loss if loss in LOSSES else DEFAULT_LOSS
@@ -281,6 +296,7 @@ class RunFolder:
     def write(self, post: Posterior, notes: Notes, progress: bool | None = None) -> None:
         """Write the run, and say what was found; whatever stops this after the draws are saved, says so."""
         loss: Any = notes.loss
+        post = _whole(post, notes)
         known = {name: value for name, value in (("columns", notes.columns), ("reading", notes.reading)) if value is not None}
         post = replace(post, run={**post.run, "title": notes.title, "loss": loss, **known})
         with self.drawing(anew=False):

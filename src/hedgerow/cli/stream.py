@@ -11,13 +11,10 @@ import argparse
 import contextlib
 import json
 import queue
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any, TextIO
 
 import numpy as np
@@ -26,6 +23,7 @@ from hedgerow.cli.model import add_model_arguments, choose_model, read_likelihoo
 from hedgerow.cli.output import Interrupted, add_command, answers, path_argument
 from hedgerow.cli.reading import read_kinds
 from hedgerow.cli.state_file import Note, StateFile
+from hedgerow.cli.stream_input import Stop, numbered, stop_between_batches
 from hedgerow.cli.stream_lines import Lines, column_of, is_plain
 from hedgerow.data.files import Dataset
 from hedgerow.data.frame import Frame
@@ -41,7 +39,6 @@ __all__ = ["add"]
 SAVE_SECONDS = 60.0
 USUAL: dict[str, Any] = {"prior": None, "likelihood": None, "max_nodes": 100_000, "forget": None, "seed": 0}
 """Options that a state has for good, with what they are if nobody says it."""
-LONGEST_LINE = 1 << 20
 
 EXAMPLES = """examples:
   tail -f measurements.jsonl | hedgerow stream > clusters.jsonl
@@ -120,7 +117,7 @@ def run(options: argparse.Namespace) -> None:
         raise ParameterError("stream: standard input must be open, for the rows come from there. Got one that is closed.")
     with contextlib.ExitStack() as stack:
         state = stack.enter_context(StateFile(options.state)) if options.state else None
-        stop = stack.enter_context(_stop_between_batches())
+        stop = stack.enter_context(stop_between_batches())
         talk = _Talk(options, out, state)
         try:
             for lines in _batches(sys.stdin, options, talk, stop):
@@ -135,32 +132,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"hedgerow: {talk.told()}", file=sys.stderr)
 
 
-class _Stop:
-    """Whether somebody asked to stop, and whether nothing is under way that must be ended first."""
-
-    asked = False
-    idle = False
-
-
-@contextmanager
-def _stop_between_batches() -> Iterator[_Stop]:
-    """Ctrl-C, and a service manager's stop, end the stream between two batches; a second one ends it at once."""
-    stop = _Stop()
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        again, stop.asked = stop.asked, True
-        if again or stop.idle:
-            raise KeyboardInterrupt
-
-    before = [(number, signal.signal(number, handle)) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        yield stop
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
-
-
-def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk, stop: _Stop) -> Iterator[list[tuple[int, str]]]:
+def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk, stop: Stop) -> Iterator[list[tuple[int, str]]]:
     """Numbered lines, as many together as are waiting; before there is a model, as many as shall decide it."""
     waiting: queue.Queue[tuple[int, str] | Exception | None] = queue.Queue(maxsize=4 * options.batch)
     skipped = talk.lines if options.replay else 0
@@ -168,7 +140,7 @@ def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk, stop: _Stop
     def read() -> None:
         number = 0
         try:
-            for number, line in _numbered(file):
+            for number, line in numbered(file):
                 if talk.format.is_header(line):
                     continue
                 if number > skipped and line.strip():
@@ -195,19 +167,6 @@ def _batches(file: TextIO, options: argparse.Namespace, talk: _Talk, stop: _Stop
         yield lines
     if isinstance(item, Exception):
         raise item
-
-
-def _numbered(file: TextIO) -> Iterator[tuple[int, str]]:
-    """Lines from 1 on. What no person writes in a line is cut off, so that a file without line ends does not fill the memory."""
-    reconfigure = getattr(file, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="replace")  # JSON is UTF-8; bytes that are no text make one bad line, not the end
-    number = 0
-    while line := file.readline(LONGEST_LINE):
-        number += 1
-        while not line.endswith("\n") and (rest := file.readline(LONGEST_LINE)):
-            line = "too long" + rest[-1:]
-        yield number, line
 
 
 class _Talk:

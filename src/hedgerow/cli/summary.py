@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.cli.output import LOSSES, add_command, answers, line_width, path_argument, say, tell_findings
 from hedgerow.cli.run_folder import RUN_HELP, RunFolder
+from hedgerow.cli.shard_files import add_whereabouts, load_any, with_rows
 from hedgerow.summaries.profiles import Profiles
 from hedgerow.summaries.table import Table
 
@@ -36,6 +37,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("run_folder", metavar="RUN", type=path_argument, help=RUN_HELP)
     parser.add_argument("--loss", choices=LOSSES, help="what the clusters minimise (default: as in the fit)")
+    add_whereabouts(parser)
     parser.add_argument("--json", action="store_true", help="numbers for a program instead of words")
 
 
@@ -44,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     answers("summary")
     folder = RunFolder(options.run_folder)
     unfinished = folder.unfinished()
-    post = folder.load_so_far() if unfinished is not None else folder.load()
+    post, lacking = with_rows(folder.load_so_far() if unfinished is not None else load_any(folder), options.shards)
     if unfinished is not None and not options.json:
         stand = f"still warming up, and this is where {post.chains} of its chains stand" if post.run.get("warming") else "not done"
         say(f"The run is {stand}: {unfinished} are there so far.")
@@ -71,6 +73,9 @@ def run(options: argparse.Namespace) -> None:
     say()
     print(Table(table, title=table.title).text(line_width()))  # without the verdict on the chains: it has been told
     say()
+    if lacking is not None:
+        say(f"What the clusters stand out by cannot be told. {lacking}")
+        return
     _tell_clusters(post.profiles(found.labels))
 
 

@@ -10,8 +10,10 @@ from hedgerow.cli.model import add_model_arguments, choose_model
 from hedgerow.cli.output import add_command, path_argument, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import RUN, RunFolder
+from hedgerow.cli.shard_files import load_any
 from hedgerow.errors import ParameterError, need_extra
 from hedgerow.mixture import Mixture
+from hedgerow.posterior import Posterior
 from hedgerow.trees import Forest, bhc, ibhc
 from hedgerow.writing import check_target, whole_path, write_text
 
@@ -75,7 +77,9 @@ def _what(options: argparse.Namespace) -> tuple[Mixture, Any, Any, list[str] | N
         if options.prior or options.likelihood:
             raise ParameterError(f"{options.data}: a run has its model already; give a data file with --prior or --likelihood.")
         folder = RunFolder(options.data)
-        post = folder.load()
+        post = load_any(folder)
+        if not isinstance(post, Posterior):
+            raise ParameterError(f"{options.data}: must be a run over one file; `hedgerow.distributed.ibhc` grows trees over many.")
         if post.model is None:
             raise ParameterError(f"{options.data}: must be a run with a stored model. This one has functions in it.")
         return post.model, post.X, post.times, folder.row_names(post.n), None

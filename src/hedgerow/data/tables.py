@@ -22,13 +22,14 @@ from hedgerow.errors import ParameterError, require
 __all__ = [
     "FloatArray",
     "Names",
-    "all_numbers",
     "any_array",
     "as_frame",
     "entry_place",
     "feature_names",
     "frame_columns",
     "read_matrix",
+    "refuse_texts",
+    "take_rows",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,14 +39,16 @@ RESHAPE = (
     "be two-dimensional, rows for observations and columns for measurements: "
     "use X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row"
 )
+TEXTS = (
+    "be counts of words where rows are texts: CountVectorizer().fit_transform(X) of scikit-learn counts them, "
+    "and hedgerow.data.read those of a folder of texts or of a column of a file"
+)
 COLLECT = "be a table, not the plan of one: X.collect() makes it"
 EQUAL_COLUMNS = "have columns of equal length, each a list of entries"
 EQUAL_ROWS = "be a matrix of numbers with rows of equal length"
 NOT_NUMBERS = {
     "c": "hold real numbers, not complex ones",
-    "U": "hold numbers, not text",
-    "S": "hold numbers, not text",
-    "T": "hold numbers, not text",
+    **dict.fromkeys("UST", "hold numbers, not text"),
     "M": "hold numbers, not dates",
     "m": "hold numbers, not time spans",
 }
@@ -67,16 +70,6 @@ def feature_names(X: object) -> Names:
     """
     frame = _columns(X)
     return None if frame is None else tuple(str(name) for name in frame[0])
-
-
-def all_numbers(X: Any) -> bool:
-    """Whether X is an array or list, or a frame of measurements only; true-or-false columns are not numbers."""
-    if feature_names(X) is None:
-        return True
-    if isinstance(X, Frame):
-        return all(column.kind in (None, "number") and column.dtype.kind in "fiu" for column in X.columns)
-    kinds = [str(kind).lower() for kind in (X.dtypes if hasattr(X, "dtypes") else X.schema.types)]
-    return all(kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal")) for kind in kinds)
 
 
 def entry_place(row: int, column: int, names: Names) -> str:
@@ -130,6 +123,7 @@ def as_frame(X: Any, owner: str) -> Any:
     """
     if isinstance(X, str | bytes | os.PathLike):
         require(False, owner, "X", X, "be a table, not text: hedgerow.data.read(path) reads one from a file")
+    refuse_texts(X, owner)
     if isinstance(X, Mapping) and not sparse.issparse(X):  # one of SciPy's sparse formats is a dictionary
         names, columns = list(X), [any_array(column, owner, "be columns of entries") for column in X.values()]
     elif isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
@@ -144,6 +138,31 @@ def as_frame(X: Any, owner: str) -> Any:
         EQUAL_COLUMNS,
     )
     return Frame([str(name) for name in names], [Series(column) for column in columns])
+
+
+def refuse_texts(X: Any, owner: str) -> None:
+    """An error that says what to do with texts, one a row, most of them of several words."""
+    flat = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
+    if not flat or (hasattr(X, "dtype") and getattr(X.dtype, "names", None) is not None):
+        return
+    first = [entry for entry in list(X[:100]) if entry is not None and entry == entry]  # pandas has NaN for a gap
+    texts = len(first) > 0 and all(isinstance(entry, str) for entry in first)
+    require(not texts or 2 * sum(len(entry.split()) > 1 for entry in first) <= len(first), owner, "X", X, TEXTS)
+
+
+def take_rows(X: Any, rows: npt.NDArray[np.int64] | None) -> Any:
+    """Some rows of a table of any kind, as often as they are asked for; all of them for None."""
+    if rows is None or X is None:
+        return X
+    if hasattr(X, "iloc"):  # pandas
+        return X.iloc[rows]
+    if hasattr(X, "column_names"):  # PyArrow, and Frame
+        return X.take(rows)
+    if sparse.issparse(X):
+        return sparse.csr_array(X)[rows]
+    if isinstance(X, list | tuple):
+        return [X[row] for row in rows]
+    return X[rows]  # NumPy, polars
 
 
 def _columns(X: Any) -> tuple[list[object], list[Any]] | None:

@@ -10,15 +10,14 @@ launch. See docs/explanation/distributed.md for why that is exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from hedgerow import _core
+from hedgerow.distributed.moves import Proposal, Scan, log_even
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
 from hedgerow.distributed.workers import Workers
@@ -40,28 +39,6 @@ _SETTLING = 100
 """Updates of u and the hyper-parameters before the first sweep: one is not enough when u is far off, and then rows found clusters."""
 _SCOUT_SCANS = 6
 """Scans over the scouts of a proposal, which cost next to nothing, before those over all its rows."""
-
-
-@dataclass(eq=False)
-class Proposal:
-    """A split of `clusters[0]`, or a merge of the two clusters that hold the anchors."""
-
-    pair: Pair
-    clusters: tuple[int, ...]
-    log_share: tuple[float, float] = (0.0, 0.0)
-
-    @property
-    def splits(self) -> bool:
-        """Whether the anchors are together now."""
-        return len(self.clusters) == 1
-
-
-class Scan(NamedTuple):
-    """What a pass over the rows of proposals has found, by proposal, or by proposal and side."""
-
-    log_q: FloatArray
-    counts: LongArray
-    sides: _core.Ledger
 
 
 class Coordinator:
@@ -356,7 +333,7 @@ class Coordinator:
                 i = where[id(p)]
                 a, b = (int(x) for x in scan.counts[2 * i : 2 * i + 2])
                 apart = float(self.measure.log_kappa(np.array([a, b], np.int64)).sum() + log_marginal[2 * i : 2 * i + 2].sum())
-                q = _log_even(a, b) if p.pair.even else float(scan.log_q[i])
+                q = log_even(a, b) if p.pair.even else float(scan.log_q[i])
                 if chance >= apart - float(log_phi[c]) - q:
                     continue
                 found[c] = (scan.sides, 2 * i, a)
@@ -367,7 +344,7 @@ class Coordinator:
                 a, b = int(self.sizes[c]), int(self.sizes[other])
                 together = float(self.measure.log_kappa(np.array([a + b], np.int64))[0])
                 together += float(self._ledger.log_merged(c, np.array([other], np.int32))[0])
-                q = _log_even(a, b) if p.pair.even else float(scan.log_q[where[id(p)]])
+                q = log_even(a, b) if p.pair.even else float(scan.log_q[where[id(p)]])
                 if chance >= together - float(log_phi[c] + log_phi[other]) + q:
                     continue
                 self._ledger.merge(c, other)
@@ -399,8 +376,3 @@ class Coordinator:
 def _compact(sizes: LongArray) -> IntArray:
     """New numbers without the empty; an empty one's is never used, but by rows whose own new label follows."""
     return np.where(sizes > 0, np.cumsum(sizes > 0) - 1, 0).astype(np.int32)
-
-
-def _log_even(a: int, b: int) -> float:
-    """Probability of these sides when each row but the anchors takes side 0 with a probability that is uniform itself."""
-    return float(gammaln(a) + gammaln(b) - gammaln(a + b))

@@ -22,7 +22,7 @@ from hedgerow.data.files import EmptyTableError, read, read_table, with_numbers
 from hedgerow.data.kinds import Lost
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["Source", "read_sources"]
+__all__ = ["Source", "files_of", "read_sources"]
 
 _ENDINGS = (".npy", ".npz", ".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".mtx")
 
@@ -70,7 +70,7 @@ def read_sources(owner: str, shards: Any, client: Any, reading: Reading | None =
         found = _blocks(owner, shards, client)
     else:
         if isinstance(shards, (str, os.PathLike)):
-            shards = _files(owner, shards)
+            shards = files_of(owner, shards)
         listed = isinstance(shards, Sequence) and not isinstance(shards, bytes)
         require(listed, owner, "shards", shards, "be a list of functions, paths or arrays, a folder or pattern of files, or Dask's")
         require(len(shards) > 0, owner, "shards", shards, "have at least one shard")
@@ -78,7 +78,7 @@ def read_sources(owner: str, shards: Any, client: Any, reading: Reading | None =
     return found if reading is None else [replace(source, reading=reading) for source in found]
 
 
-def _files(owner: str, place: str | os.PathLike[str]) -> list[str]:
+def files_of(owner: str, place: str | os.PathLike[str]) -> list[str]:
     """The files of a folder, or those that a pattern names, in order."""
     text = os.fspath(place)
     if Path(text).is_dir():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
@@ -27,9 +26,8 @@ _SMALL = 20_000
 
 @dataclass
 class Clock:
-    """Seconds since the last look: in all, and in the shards of whoever had most to do."""
+    """Seconds in the shards of whoever had most to do, and rounds, since the last look."""
 
-    wall: float = 0.0
     shards: float = 0.0
     rounds: int = 0
 
@@ -51,7 +49,6 @@ class Workers:
     def ask(self, commands: Command | Sequence[Command]) -> list[dict[str, Any]]:
         """One command for all shards or one for each; the answers in the order of the shards."""
         each = [commands] * len(self.sources) if isinstance(commands, Command) else list(commands)
-        began = time.perf_counter()
         self._serial += 1
         first = self._last == 0
         jobs = [self._job(shard, each[shard], self._past(shard) if first else None) for shard in range(len(each))]
@@ -64,7 +61,6 @@ class Workers:
         if each[0].changes:
             self._history.append((self._serial, each))
             self._last = self._serial
-        self.clock.wall += time.perf_counter() - began
         self.clock.shards += self._busiest(answers)
         self.clock.rounds += 1
         return [answer.value for answer in answers]

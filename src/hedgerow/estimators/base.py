@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from hedgerow.data.tables import take_rows
 from hedgerow.docstrings import explained
 from hedgerow.estimators.validation import input_tags, read_X, row_count
-from hedgerow.estimators.weights import read_repeats, repeat_times, take_rows
+from hedgerow.estimators.weights import read_repeats, repeat_times
 from hedgerow.likelihoods import Likelihood
 from hedgerow.priors import Prior
 
@@ -45,9 +46,10 @@ class RowClusterer(ClusterMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, times: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
-        With `sample_weight` the fit is that of the repeated rows, in cost too, whatever the likelihood. In measurements without
-        rounding, where equal rows are no accident, they are strong evidence for a cluster of their own. A share of a row has no
-        likelihood and is refused. A row whose copies fall into several clusters is labelled by most of them.
+        With `sample_weight` the fit is that of the repeated rows, in cost too, whatever the likelihood. Where equal rows are no
+        accident of rounding, the likelihood that is proposed by default counts them once (`hedgerow.propose`); under one that is given
+        they are strong evidence for a cluster of their own. A share of a row has no likelihood and is refused. A row whose copies fall
+        into several clusters is labelled by most of them.
 
         Parameters
         ----------

@@ -12,15 +12,17 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from hedgerow.data.tables import take_rows
 from hedgerow.errors import require
 from hedgerow.estimators.base import GivenRows, PredictingClusterer, asks_new_rows
 from hedgerow.estimators.defaults import default_draws, default_warmup
 from hedgerow.estimators.showing import Showing
-from hedgerow.estimators.validation import model_for, read_seed, read_X
+from hedgerow.estimators.validation import model_and_copies, read_seed, read_X
 from hedgerow.estimators.weights import fold_labels, fold_means
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
+from hedgerow.proposing.copies import spread
 from hedgerow.resolution import Levels
 from hedgerow.resolution import levels as run_levels
 from hedgerow.resolution.asking import is_whole
@@ -131,7 +133,11 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _fit_rows(self, given: GivenRows) -> Self:
         check_loss(self.loss, type(self).__name__)
         data, groups, n, rows = given
-        model, seed = model_for(self, data), read_seed(self.random_state, type(self).__name__)
+        (model, same), seed = model_and_copies(self, data), read_seed(self.random_state, type(self).__name__)
+        if groups is not None or self.about is not None or self.levels is not None:
+            same = None
+        if same is not None:
+            data = take_rows(data, same.kept)
         model, init = self._at_resolution(model, data, groups, seed)
         model = model.resolve(data)
         with whole_job(bool(self.verbose), STAGES):
@@ -149,6 +155,8 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 times=groups,
                 progress=bool(self.verbose),
             )
+            if same is not None:
+                post = spread(post, same.place)
             own = self._labels_of(post)
             stage(STAGES[1])
             sure = _how_sure(post, own).probability

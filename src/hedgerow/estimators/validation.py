@@ -10,13 +10,14 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.kinds import understand
-from hedgerow.data.tables import feature_names
+from hedgerow.data.tables import feature_names, refuse_texts
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.proposing import default_prior, propose
+from hedgerow.proposing.copies import Copies
 
-__all__ = ["input_tags", "model_for", "read_X", "read_seed", "row_count"]
+__all__ = ["input_tags", "model_and_copies", "model_for", "read_X", "read_seed", "row_count"]
 
 
 def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bool) -> Any:
@@ -27,6 +28,7 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
     """
     if not fitting:
         check_is_fitted(estimator)
+    refuse_texts(X, type(estimator).__name__)
     as_is = feature_names(X) is not None or sparse.issparse(X) or (likelihood is not None and likelihood.reads_tables)
     try:
         if as_is:
@@ -51,9 +53,15 @@ def _understood(estimator: Any, X: Any, fitting: bool) -> Any:
 
 def model_for(estimator: Any, X: Any) -> Mixture:
     """The model that the estimator was given, what was left out as `propose` proposes it for X."""
+    return model_and_copies(estimator, X)[0]
+
+
+def model_and_copies(estimator: Any, X: Any) -> tuple[Mixture, Copies | None]:
+    """The model, and which rows are exact copies of others where `propose` was asked for it."""
     if estimator.likelihood is None:
-        return propose(X, prior=estimator.prior).mixture
-    return Mixture(default_prior() if estimator.prior is None else estimator.prior, estimator.likelihood)
+        proposal = propose(X, prior=estimator.prior)
+        return proposal.mixture, proposal.copies
+    return Mixture(default_prior() if estimator.prior is None else estimator.prior, estimator.likelihood), None
 
 
 def row_count(X: Any) -> int:

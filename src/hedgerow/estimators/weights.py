@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.data.tables import take_rows
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["fold_labels", "fold_means", "read_repeats", "repeat_times", "spread_connectivity", "take_rows"]
+__all__ = ["fold_labels", "fold_means", "read_repeats", "repeat_times", "spread_connectivity"]
 
 IntArray = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
@@ -43,21 +44,6 @@ def read_repeats(sample_weight: Any, n: int, owner: str) -> IntArray | None:
         raise ParameterError(f"{owner}(sample_weight=...): sample_weight must leave a row to fit. Every entry is zero.")
     require(total <= MOST_ROWS, owner, name, sample_weight, f"add up to at most {MOST_ROWS:,} rows")
     return None if (counts == 1).all() else np.repeat(np.arange(n), counts)
-
-
-def take_rows(X: Any, rows: IntArray | None) -> Any:
-    """Some rows of a table of any kind, as often as they are asked for; all of them for None."""
-    if rows is None or X is None:
-        return X
-    if hasattr(X, "iloc"):  # pandas
-        return X.iloc[rows]
-    if hasattr(X, "column_names"):  # PyArrow
-        return X.take(rows)
-    if sparse.issparse(X):
-        return sparse.csr_array(X)[rows]
-    if isinstance(X, list | tuple):
-        return [X[row] for row in rows]
-    return X[rows]  # NumPy, polars
 
 
 def repeat_times(times: Any, rows: IntArray | None, n: int, owner: str) -> Any:

@@ -26,7 +26,7 @@ from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.hyperparameters import as_number
 
-__all__ = ["Preparation", "off_the_grid"]
+__all__ = ["Preparation", "off_the_grid", "row_words"]
 
 OWNER = "Preparation"
 SCALES = ("as is", "log", "yeo-johnson")
@@ -174,7 +174,7 @@ def off_the_grid(X: FloatArray, columns: tuple[Preparation, ...], first: int | N
         on[:, j] = _on_grid(X[:, j], columns[j])
     if not on.any():
         return X
-    words = _row_words(X)
+    words = row_words(X)
     if first is not None:
         words = _mixed(words + np.arange(first + 1, first + len(X) + 1).astype(np.uint64))
     elif not alone:
@@ -202,7 +202,7 @@ def _mixed(words: WordArray) -> WordArray:
     return np.asarray(words ^ (words >> np.uint64(31)))
 
 
-def _row_words(X: FloatArray) -> WordArray:
+def row_words(X: FloatArray) -> WordArray:
     """A word for every row, equal for equal rows."""
     bits = np.where(np.isnan(X), np.nan, X + 0.0).view(np.uint64)  # one zero, one NaN
     words = np.zeros(len(X), dtype=np.uint64)

@@ -72,6 +72,7 @@ def probability_colors(probability: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     probability : (m,)
+        What lies outside [0, 1] gets the colour of the nearer end.
 
     Returns
     -------

@@ -10,7 +10,7 @@ incremental hierarchical clustering under the model are shown instead, and beyon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from hedgerow import plots
+from hedgerow.posterior.access import Access
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.convergence import asked_rhat, quantities
 from hedgerow.posterior.draws import Draws, FloatArray
@@ -42,6 +43,7 @@ from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
 from hedgerow.summaries.narrow import NarrowLabels, as_stored
 from hedgerow.summaries.partitions import count_clusters_of, least_size
+from hedgerow.summaries.points import Points
 from hedgerow.summaries.profiles import Profiles, profiles
 from hedgerow.summaries.verdicts import Sentence, told_of_lesson
 from hedgerow.trees import ibhc
@@ -50,6 +52,7 @@ from hedgerow.trees.reporting import place_points, tree_part
 __all__ = [
     "BLOCKS",
     "LARGEST_TREE",
+    "NumberedRows",
     "described",
     "doubt",
     "draws_part",
@@ -74,6 +77,28 @@ LEAST = 1e-6  # of a probability, so that log d stays finite
 _WORDS = {"n_clusters": "number of clusters"}  # where underscores made spaces are not enough
 
 
+class NumberedRows(Sequence[str]):
+    """What rows without names are called on the page; no list of all of them is made."""
+
+    def __init__(self, count: int) -> None:
+        self._rows = range(count)
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """The name of a row, or of several."""
+        found = self._rows[at]
+        return f"row {found}" if isinstance(found, int) else [f"row {row}" for row in found]
+
+
 def payload_of(
     draws: Draws, found: PointEstimate, *, title: str, names: Sequence[str] | None, rows: Sequence[str] | None
 ) -> ReportPayload:
@@ -94,16 +119,14 @@ def payload_of(
         similarity=_similarity(draws, whole, np.asarray(order)),
         profiles=described(X, draws, labels, columns, rows),
         run=run_record(draws, draws.X.shape),
-        notes=notes(draws),
+        notes=[*notes(draws), *_no_tree(draws)],
         estimate=found.words,
     )
 
 
 def described(X: Any, draws: Draws, labels: npt.NDArray[np.int32], names: Sequence[str], rows: Sequence[str] | None) -> ProfilesPart:
     """What each cluster stands out by, for the page."""
-    found = profiles(
-        X, labels, draws.labels, names=names, rows=rows if rows is not None else [f"row {i}" for i in range(draws.n)], top=8
-    )
+    found = profiles(X, labels, draws.labels, names=names, rows=NumberedRows(draws.n) if rows is None else rows, top=8)
     return profiles_part(found, names, sparse.issparse(X))
 
 
@@ -119,13 +142,14 @@ def profiles_part(found: Profiles, names: Sequence[str], counted: bool) -> Profi
     importance = [(str(name), float(share)) for name, share in zip(found.columns["column"], found.columns["importance"], strict=True)]
     if counted:
         return ProfilesPart(told, importance)
-    return ProfilesPart(told, importance, list(names), table["mean"], table["spread"])
+    return ProfilesPart(told, importance, list(names), table["mean"], table["spread"], found.shares)
 
 
-def findings(draws: Draws, found: PointEstimate) -> tuple[str, list[Sentence]]:
+def findings(draws: Access, found: PointEstimate) -> tuple[str, list[Sentence]]:
     """The headline of the report without the page: the finding in one line, and the sentences under it."""
-    points = PointsPart(found.labels, doubt(draws, found.labels))
-    return headline(ReportPayload("", points, draws=draws_part(draws, draws.labels), notes=notes(draws)))
+    labelled = draws._labelled
+    points = PointsPart(found.labels, np.clip(uncertainty(labelled, found.labels).doubt, 0.0, 1.0))
+    return headline(ReportPayload("", points, draws=draws_part(draws, labelled), notes=notes(draws)))
 
 
 def run_record(draws: Traced, shape: tuple[int, int]) -> dict[str, object]:
@@ -188,13 +212,17 @@ def doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
     return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 
-def draws_part(draws: Traced, labels: npt.ArrayLike | None = None) -> DrawsPart:
-    """What the chains did, with sizes of clusters where labels are at hand."""
+def draws_part(draws: Traced, labelled: npt.ArrayLike | Points) -> DrawsPart:
+    """What the chains did, with sizes of clusters where all draws have labels."""
     watched = {in_words(name): trace for name, trace in quantities(draws).items()}
     size, large = least_size(draws.n), None
-    if labels is not None:
-        every = as_stored(labels) if isinstance(labels, NarrowLabels) else np.asarray(labels, dtype=np.int32).reshape(-1, draws.n)
-        large = count_clusters_of(every, size, np.ones(draws.n, np.int64)).reshape(draws.n_clusters.shape)
+    if isinstance(labelled, Points):
+        every, copies = labelled.draws, labelled.copies
+    else:
+        every = as_stored(labelled) if isinstance(labelled, NarrowLabels) else np.asarray(labelled, dtype=np.int32).reshape(-1, draws.n)
+        copies = np.ones(draws.n, np.int64)
+    if len(every) == draws.n_clusters.size:
+        large = count_clusters_of(every, size, copies).reshape(draws.n_clusters.shape)
     if draws.draws < 4:
         return DrawsPart(draws.n_clusters, watched, large=large, size=size)
     measured = {name: rhat(trace) for name, trace in watched.items()}

@@ -32,7 +32,8 @@ def payload_of(
     require(rows is None or len(rows) == whole.n, "report", "rows", rows, f"name the {whole.n} rows")
     sample, own = view.draws, view.of(found.labels)
     chosen = np.arange(whole.n) if view.rows is None else view.rows
-    called = [f"row {row}" if rows is None else rows[row] for row in chosen.tolist()]
+    all_names = reporting.NumberedRows(whole.n) if rows is None else rows
+    called = rows if len(chosen) == whole.n else [all_names[row] for row in chosen.tolist()]
     page = reporting.payload_of(sample, replace(found, labels=own), title=title, names=names, rows=called)
     X, columns = shown_columns(sample, names)
     doubt = np.clip(whole.uncertainty(found.labels).doubt, 0.0, 1.0)[chosen]
@@ -42,11 +43,11 @@ def payload_of(
             f"Points and trees are those of {len(chosen):,} of the {whole.n:,} rows, drawn at random within clusters; "
             f"clusters, their profiles and the chains are those of all rows."
         )
-    profiles = whole.profiles(found.labels, names=names, rows=rows, top=8)
+    profiles = whole.profiles(found.labels, names=names, rows=all_names, top=8)
     return replace(
         page,
         points=place_points(own, doubt, X, columns, called),
-        draws=reporting.draws_part(whole),
+        draws=reporting.draws_part(whole, whole._labelled),
         profiles=reporting.profiles_part(profiles, columns, page.counts is not None),
         run=reporting.run_record(whole, (whole.n, sample.X.shape[1])),
         notes=notes,

@@ -16,7 +16,7 @@ measurements y of their group, their law is that of x given y: p(x_c) is p(x_c, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +30,14 @@ from hedgerow.mixture import Mixture
 from hedgerow.priors import DP
 from hedgerow.trees import ibhc
 
-__all__ = ["bystanders", "columns_of", "said", "set_aside"]
+__all__ = ["bystanders", "columns_of", "own_law", "said", "set_aside", "tree_over"]
 
 LEAST_EVIDENCE = float(np.log(3.0))
 MOST_TREES = 32  # beyond as many columns some are left out together
 LEAST_COLUMNS = 3  # two can only say something about each other
 KINDS = ("boolean", "category", "count", "number")
+#: A likelihood, rows and the columns that say when, to places of columns and the log Bayes factor of each.
+Finder = Callable[[Likelihood, FloatArray, Collection[Collection[int]]], dict[int, float]]
 
 
 def said(reading: Reading | None) -> set[str | int]:
@@ -43,19 +45,12 @@ def said(reading: Reading | None) -> set[str | int]:
     return {column.name for column in reading.columns if column.given} if reading is not None else set()
 
 
-def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | int]) -> tuple[Proposal, Likelihood]:
+def set_aside(
+    proposal: Proposal, resolved: Likelihood, wanted: Collection[str | int], find: Finder | None = None
+) -> tuple[Proposal, Likelihood]:
     """A proposal without its bystanders, and its likelihood resolved, which it is already; none of `wanted` is set aside.
 
-    Parameters
-    ----------
-    proposal : Proposal
-    resolved : Likelihood
-        That of the proposal, resolved.
-    wanted : collection of names or positions
-
-    Returns
-    -------
-    Proposal, Likelihood
+    `find` finds the columns, by default `bystanders`.
     """
     if proposal.reading is None or not proposal.reading.columns:
         return proposal, resolved
@@ -70,7 +65,7 @@ def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str |
     timed = {j for places in moments for j in places}
     aside = {
         names[j]: f"set aside: the clusters of the other columns say nothing about it (odds {_odds(value)})"
-        for j, value in bystanders(resolved, data, moments).items()
+        for j, value in (find or bystanders)(resolved, data, moments).items()
         if names[j] in may_go or j in timed
     }
     if not aside:
@@ -84,18 +79,7 @@ def set_aside(proposal: Proposal, resolved: Likelihood, wanted: Collection[str |
 
 
 def columns_of(proposal: Proposal, resolved: Likelihood) -> tuple[str | int, ...]:
-    """Names of the columns that a likelihood sees, in its order.
-
-    Parameters
-    ----------
-    proposal : Proposal
-    resolved : Likelihood
-        That of the proposal, resolved.
-
-    Returns
-    -------
-    tuple of names or positions
-    """
+    """Names of the columns that a likelihood sees, in its order."""
     assert proposal.reading is not None
     columns = proposal.reading.columns
     every = tuple(part for column in columns for part in ((column.name,) if proposal.reading.plain else column.parts))
@@ -147,19 +131,51 @@ def bystanders(likelihood: Likelihood, data: FloatArray, moments: Collection[Col
     for left_out in (judged[i::trees] for i in range(trees)):
         gone = [j for places in left_out for j in places]
         rest = [j for j in range(d) if j not in gone]
-        others = likelihood.for_columns(rest) if rest else None
-        if others is None:
+        labels = tree_over(likelihood, rows, rest) if rest else None
+        if labels is None:
             return {}
-        kept = np.ascontiguousarray(rows[:, rest])
-        labels = np.ascontiguousarray(ibhc(Mixture(DP(1.0), others), kept, passes=2, seed=0).labels, dtype=np.int32)
         for places in left_out:
-            found.update(dict.fromkeys(places, _own_law(likelihood, rows, places, labels)))
+            found.update(dict.fromkeys(places, own_law(likelihood, rows, places, labels)))
     silent = {j: value for j, value in found.items() if value < -LEAST_EVIDENCE}
     return silent if d - len(silent) >= (1 if timed.issuperset(silent) else 2) else {}
 
 
-def _own_law(likelihood: Likelihood, rows: FloatArray, columns: Sequence[int], labels: npt.NDArray[np.int32]) -> float:
-    """log BF of laws of their own in every cluster for some columns, given those of their group that they vary together with."""
+def tree_over(likelihood: Likelihood, rows: FloatArray, columns: Sequence[int]) -> npt.NDArray[np.int32] | None:
+    """Clusters of a tree over some columns; None where the likelihood has no law of these alone.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Resolved.
+    rows : (n, d)
+    columns : sequence of int
+
+    Returns
+    -------
+    (n,) or None
+    """
+    own = likelihood.for_columns(list(columns))
+    if own is None:
+        return None
+    kept = np.ascontiguousarray(rows[:, list(columns)])
+    return np.ascontiguousarray(ibhc(Mixture(DP(1.0), own), kept, passes=2, seed=0).labels, dtype=np.int32)
+
+
+def own_law(likelihood: Likelihood, rows: FloatArray, columns: Sequence[int], labels: npt.NDArray[np.int32]) -> float:
+    """log BF of laws of their own in every cluster for some columns, given those of their group that they vary together with.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Resolved.
+    rows : (n, d)
+    columns : sequence of int
+    labels : (n,)
+
+    Returns
+    -------
+    float
+    """
     places, part = next(group for group in likelihood.groups() if columns[0] in group[0])
     inside = [places.index(j) for j in columns]
     if part.columns_apart:

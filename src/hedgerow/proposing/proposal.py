@@ -16,7 +16,7 @@ from typing import Any
 
 from hedgerow.data.files import Dataset
 from hedgerow.data.kinds import Reading
-from hedgerow.data.tables import as_frame
+from hedgerow.data.tables import as_frame, take_rows
 from hedgerow.errors import require
 from hedgerow.likelihoods import likelihood_for
 from hedgerow.likelihoods import proposal as proposals
@@ -24,6 +24,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, Gamma, Prior
 from hedgerow.proposing.aside import said, set_aside
+from hedgerow.proposing.copies import Copies, copies, spread
 from hedgerow.proposing.scores import scores
 from hedgerow.proposing.simpler import simpler
 from hedgerow.proposing.worth import with_worth
@@ -66,6 +67,8 @@ class Proposal(proposals.Proposal):
         Why columns of measurements are taken apart though rows are many enough to correlate them; empty if they are not.
     aside : mapping
         Columns left out of the likelihood though they could be used, and why.
+    copies : Copies or None
+        Rows that are exact copies of others (`hedgerow.proposing.copies`): the model is fitted to one of each.
 
     >>> from hedgerow.data import iris
     >>> proposal = propose(iris().X)
@@ -82,6 +85,7 @@ class Proposal(proposals.Proposal):
     """
 
     mixture: Mixture = field(compare=False)
+    copies: Copies | None = field(default=None, compare=False)
 
     @cached_property
     def scores(self) -> Table:
@@ -95,6 +99,9 @@ class Proposal(proposals.Proposal):
     def sample(self, **options: Any) -> Posterior:
         """`hedgerow.sample` of this model and table. New rows may come as the table came.
 
+        Where rows are copies of others, one of each is sampled, and copies are put with their rows; not where `times` or labels as
+        `init` are given.
+
         Parameters
         ----------
         **options
@@ -104,7 +111,10 @@ class Proposal(proposals.Proposal):
         -------
         Posterior
         """
-        post = sample(self.mixture, self.X, **options)
+        if self.copies is None or options.get("times") is not None or not isinstance(options.get("init", ""), str):
+            post = sample(self.mixture, self.X, **options)
+        else:
+            post = spread(sample(self.mixture, take_rows(self.X, self.copies.kept), **options), self.copies.place)
         if self.reading is None or self.reading.plain:
             return post
         return replace(post, run={**post.run, "reading": self.reading.to_json()})
@@ -125,7 +135,8 @@ class Proposal(proposals.Proposal):
         -------
         str
         """
-        return super().__str__()
+        told = "" if self.copies is None else f"\n  {self.copies.told()}"
+        return super().__str__() + told
 
     def __str__(self) -> str:
         """The likelihood, the reasons and the scores."""
@@ -138,7 +149,8 @@ class Proposal(proposals.Proposal):
         rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
         head = "<thead><tr><th>columns</th><th>likelihood</th><th>why</th></tr></thead>"
         table = f"<table>{head}<tbody>{rows}</tbody></table>"
-        return f"<p><code>{escape(proposals.call(self.likelihood))}</code></p>{table}{self.scores._repr_html_()}"
+        told = "" if self.copies is None else f"<p>{escape(self.copies.told())}</p>"
+        return f"<p><code>{escape(proposals.call(self.likelihood))}</code></p>{table}{told}{self.scores._repr_html_()}"
 
 
 def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | None = None) -> Proposal:
@@ -174,6 +186,9 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
         X, known, names = X.X, X.reading, X.names
     require(prior is None or isinstance(prior, Prior), "propose", "prior", prior, "be a prior such as DP(), or left out")
     first = likelihood_for(as_frame(X, "propose"), columns, owner="propose")
+    table, same = first.X, copies(first.X, first.reading)
+    if same is not None:
+        first = proposals.rejoined(replace(first, X=take_rows(table, same.kept)))
     resolved = first.likelihood.resolve(first.X)
     wanted = said(known) | said(first.reading)
     found, resolved = simpler(first, resolved, wanted)
@@ -181,7 +196,7 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
     found, resolved = with_worth(found, resolved)
     found = proposals.with_left_out(found, known)
     mixture = Mixture(default_prior() if prior is None else prior, resolved).resolve(found.X)
-    known_parts = {"X": found.X, "reading": found.reading, "apart": found.apart, "aside": found.aside}
+    known_parts = {"X": table, "copies": same, "reading": found.reading, "apart": found.apart, "aside": found.aside}
     reasons = found.reasons if names is None else tuple(_named(reason, names) for reason in found.reasons)
     return Proposal(likelihood=found.likelihood, reasons=reasons, mixture=mixture, **known_parts)
 

@@ -47,18 +47,7 @@ def scores(X: Any, open_likelihood: Likelihood, chosen: Likelihood) -> Table:
 
 
 def left_out(likelihood: Likelihood, rows: FloatArray) -> tuple[FloatArray, int]:
-    """Log density of every other row given a tree over the rest, and its number of clusters.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Resolved.
-    rows : (n, d)
-
-    Returns
-    -------
-    (n // 2,), int
-    """
+    """Log density of every other row under a resolved likelihood, given a tree over the rest, and its number of clusters."""
     kept, left = rows[::2], rows[1::2]
     prior = DP(1.0)
     forest = ibhc(Mixture(prior, likelihood), kept, passes=2, seed=0)
@@ -68,18 +57,7 @@ def left_out(likelihood: Likelihood, rows: FloatArray) -> tuple[FloatArray, int]
 
 
 def of_one_law(likelihood: Likelihood, rows: FloatArray) -> FloatArray:
-    """Log density of every other row given the rest in one cluster.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Resolved.
-    rows : (n, d)
-
-    Returns
-    -------
-    (n // 2,)
-    """
+    """Log density of every other row given the rest in one cluster."""
     return np.asarray(_weights(likelihood, rows, np.zeros(rows[::2].shape[0], dtype=np.int32))[:, 0])
 
 

@@ -2,13 +2,14 @@
 
 Full covariances in many columns have more to learn than few rows teach, columns that say nothing drown those that do, and counts that
 vary more than Poisson's law allows are tiled with clusters. So each proposal is held against a simpler one on rows left out (half of
-them, at most some hundreds, put into trees). The density of such rows nearly always prefers the more flexible of two models, so it says
-something where it does not:
+them, at most some hundreds, put into trees; base measures are fitted to that half as well). The density of such rows nearly always
+prefers the more flexible of two models, so it says something where it does not:
 
 * With up to fifty rows a column, measurements are also tried with columns apart, those set aside about which the clusters of the others
-  say nothing (`hedgerow.proposing.aside`; they keep one law for all rows), and what is left correlated again unless it is better apart.
-  This is taken if it is better by three standard errors of the paired differences; columns apart only with fewer than twice as many
-  clusters, since boxes that tile a slanted cluster are two at the least.
+  say nothing (`hedgerow.proposing.aside`), or all that tell nothing (`hedgerow.proposing.telling`), whichever is better; these keep
+  one law for all rows, and what is left is correlated again unless it is better apart. This is taken if it is better by three standard
+  errors of the paired differences; columns apart only with fewer than twice as many clusters, since boxes that tile a slanted cluster
+  are two at the least.
 * Measurements in whole steps are taken instead of counts if they are as good with at most half as many clusters.
 """
 
@@ -21,37 +22,28 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.data.kinds import Reading
-from hedgerow.likelihoods import GaussianWishart, Likelihood, Poisson, Prepared, Principal
+from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Poisson, Prepared, Principal, Product
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.fitting import some_rows
+from hedgerow.likelihoods.moments import column_means, column_variances
 from hedgerow.likelihoods.proposal import Proposal, rejoined
-from hedgerow.proposing.aside import columns_of, set_aside
+from hedgerow.proposing.aside import Finder, bystanders, columns_of, set_aside
 from hedgerow.proposing.scores import left_out, of_one_law
+from hedgerow.proposing.telling import silent
 
 __all__ = ["clearly_better", "simpler"]
 
 LEAST_ROWS, LEAST_COLUMNS, ROWS_PER_COLUMN = 40, 3, 50
 STANDARD_ERRORS = 3.0
+SETTLED = 1e8  # rows that a law is worth which is to stay as it is
+NUMBERS = (GaussianDiagonal, GaussianWishart, Poisson, Principal)
 WIDTH = 64  # columns that decide how many rows are looked at, the same for every candidate
 APART = "columns apart, which describes rows left out better"
 MEASURED = "taken for measurements: counts would take {} clusters where these take {} and describe rows left out as well"
 
 
 def simpler(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | int] = ()) -> tuple[Proposal, Likelihood]:
-    """A proposal, or the simpler one that says more of rows left out; and its likelihood resolved.
-
-    Parameters
-    ----------
-    proposal : Proposal
-    resolved : Likelihood
-        That of the proposal, resolved.
-    wanted : collection of names or positions
-        Columns that are not set aside.
-
-    Returns
-    -------
-    Proposal, Likelihood
-    """
+    """A proposal, or the simpler one that says more of rows left out; and its likelihood resolved."""
     if proposal.reading is None or not proposal.reading.columns or resolved.takes_sparse:
         return proposal, resolved
     if resolved.check(proposal.X).shape[0] < LEAST_ROWS:
@@ -77,9 +69,18 @@ def _fewer_columns(proposal: Proposal, wanted: Collection[str | int]) -> tuple[P
     """The same with columns apart, bystanders set aside, and the others correlated again unless they are better apart."""
     apart = rejoined(proposal, apart=APART)
     resolved, judged = _resolved(apart)
-    found, likelihood = set_aside(apart, resolved, wanted)
+    tried = [_without(apart, resolved, wanted, find) for find in (bystanders, silent)]
+    fewer = [one for one in tried if one is not None]
+    return max(fewer, key=lambda one: one[2].logs.mean()) if fewer else (apart, resolved, judged)
+
+
+def _without(
+    apart: Proposal, resolved: Likelihood, wanted: Collection[str | int], find: Finder
+) -> tuple[Proposal, Likelihood, Judged] | None:
+    """The same without columns that say nothing, and what is left correlated unless it is better apart; None if all say something."""
+    found, likelihood = set_aside(apart, resolved, wanted, find)
     if not found.aside:
-        return apart, resolved, judged
+        return None
     other = rejoined(found, apart="")
     together, new = _resolved(other)
     left = _judged(found, likelihood)
@@ -87,12 +88,25 @@ def _fewer_columns(proposal: Proposal, wanted: Collection[str | int]) -> tuple[P
         other, together, new = found, likelihood, left
     names = columns_of(apart, resolved)
     places = [names.index(name) for name in found.aside]
-    rest = resolved.for_columns(places)
+    rest, data = resolved.for_columns(places), resolved.check(apart.X)
     if rest is None:
-        return apart, resolved, judged
-    data = resolved.check(apart.X)
-    rows = data[some_rows(len(data), WIDTH)][:, places]
-    return other, together, Judged(new.logs + of_one_law(rest, rows), new.clusters)
+        return None
+    own = data[some_rows(len(data), WIDTH)][:, places]
+    return other, together, Judged(new.logs + of_one_law(_settled(rest, own[::2]), own), new.clusters)
+
+
+def _settled(likelihood: Likelihood, rows: FloatArray) -> Likelihood:
+    """The same whose measurements apart keep mean and variance of these rows, as what `Principal` has in common does."""
+    if isinstance(likelihood, Product):
+        parts = zip(likelihood.parts, likelihood.groups(), strict=True)
+        return replace(likelihood, parts=tuple((names, _settled(part, rows[:, places])) for (names, part), (places, _) in parts))
+    if isinstance(likelihood, Prepared):
+        scaled = np.column_stack([one.forward(rows[:, j]) for j, one in enumerate(likelihood.columns)])
+        return replace(likelihood, likelihood=_settled(likelihood.likelihood, scaled))
+    if not isinstance(likelihood, GaussianDiagonal):
+        return likelihood
+    worth = np.full(rows.shape[1], SETTLED)
+    return GaussianDiagonal(column_means(rows), worth, worth, worth * column_variances(rows))
 
 
 class Judged(NamedTuple):
@@ -115,7 +129,17 @@ class Judged(NamedTuple):
 
 def _judged(proposal: Proposal, resolved: Likelihood) -> Judged:
     data = resolved.check(proposal.X)
-    return Judged(*left_out(resolved, data[some_rows(len(data), WIDTH)]))
+    rows = data[some_rows(len(data), WIDTH)]
+    return Judged(*left_out(_of_the_others(proposal.likelihood, resolved, rows[::2]), rows))
+
+
+def _of_the_others(likelihood: Likelihood, resolved: Likelihood, rows: FloatArray) -> Likelihood:
+    """Resolved by these rows, so that nothing is known of those left out; names and truths, which all candidates share, stay."""
+    if isinstance(likelihood, Product) and isinstance(resolved, Product):
+        parts = zip(likelihood.parts, resolved.parts, resolved.groups(), strict=True)
+        made = ((names, _of_the_others(was, part, rows[:, places])) for (_, was), (names, part), (places, _) in parts)
+        return replace(resolved, parts=tuple(made))
+    return likelihood.resolve(rows) if any(isinstance(one, NUMBERS) for one in _inside(likelihood)) else resolved
 
 
 def _resolved(proposal: Proposal) -> tuple[Likelihood, Judged]:

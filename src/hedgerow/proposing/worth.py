@@ -31,18 +31,7 @@ TIMES, MOST = 4.0, 1024.0
 
 
 def with_worth(proposal: Proposal, resolved: Likelihood) -> tuple[Proposal, Likelihood]:
-    """A proposal whose names, codes and truths are worth what the rows say, and its likelihood resolved.
-
-    Parameters
-    ----------
-    proposal : Proposal
-    resolved : Likelihood
-        That of the proposal, resolved.
-
-    Returns
-    -------
-    Proposal, Likelihood
-    """
+    """A proposal whose names, codes and truths are worth what the rows say, and its likelihood resolved."""
     parts = dict(resolved.parts) if isinstance(resolved, Product) else {(): resolved}
     firm = {columns for columns, part in parts.items() if part.firmer(1.0) is not None}
     data = resolved.check(proposal.X) if firm else np.empty((0, 0))
@@ -69,18 +58,7 @@ def with_worth(proposal: Proposal, resolved: Likelihood) -> tuple[Proposal, Like
 
 
 def explained(likelihood: Likelihood, rows: FloatArray) -> float:
-    """What the clusters of a tree explain: its log joint beyond that of names, codes and truths in one cluster.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Resolved.
-    rows : (n, d)
-
-    Returns
-    -------
-    float
-    """
+    """What the clusters of a tree explain: its log joint beyond that of names, codes and truths in one cluster."""
     groups = [(part, rows[:, places]) for places, part in likelihood.groups() if part.firmer(1.0) is not None]
     together = np.zeros(len(rows), dtype=np.int32)
     return tree_score(likelihood.bind(rows)) - sum(float(part.bind(own).log_marginals(together).sum()) for part, own in groups)

@@ -79,7 +79,7 @@ class _Shares:
         values = self.values[:, self.places[column]]
         seen = ~np.isnan(values)
         here = values[seen & (self.labels == cluster)]
-        return (float(here.mean()), float(values[seen].mean())) if len(here) and is_share(column, values) else None
+        return (float(here.mean()), float(values[seen].mean())) if len(here) and is_share(values) else None
 
 
 def _card(profile: Profile, told: str, shares: _Shares) -> str:
@@ -177,6 +177,8 @@ def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[li
     said = "Columns: mean ± standard deviation"
     if len(groups) > TABLE_COLUMNS:
         said = f"Mean ± standard deviation of the {len(chosen)} columns, of {len(groups):,}, in which clusters differ most"
+    if any(group.share and group.levels == [""] for group in chosen):
+        said += ", of zeros and ones the share of ones"
     said += "; of names the one that most rows have." if any(len(group.places) > 1 for group in chosen) else "."
     if values.shape[1] > MOST_COLUMNS:
         said += f" The panel shows {MOST_COLUMNS}."
@@ -195,9 +197,9 @@ class _Group(NamedTuple):
 def _grouped(names: Sequence[str], values: NDArray[np.float64]) -> list[_Group]:
     """Columns with their places; the levels of one column go together under its name, a single one keeps its own."""
     found: dict[str, list[int]] = {}
-    shares = [is_share(name, values[:, j]) for j, name in enumerate(names)]
+    shares = [is_share(column) for column in values.T]
     for j, name in enumerate(names):
-        found.setdefault(name.partition("=")[0] + "=" if shares[j] else f"{j} {name}", []).append(j)
+        found.setdefault(name.partition("=")[0] + "=" if shares[j] and "=" in name else f"{j} {name}", []).append(j)
     groups = []
     for places in found.values():
         name, _, _ = names[places[0]].partition("=") if len(places) > 1 else (names[places[0]], "", "")
@@ -224,7 +226,7 @@ def _button(cluster: int, text: str) -> str:
 
 
 def _cell(values: NDArray[np.float64], group: _Group) -> str:
-    """Mean ± sd of what is not missing; of a level its share; of several levels the one that most rows have."""
+    """Mean ± sd of what is not missing; of yes and no its share; of several levels the one that most rows have."""
     seen = values[~np.isnan(values).any(axis=1)]
     if not len(seen):
         return "–"

@@ -119,13 +119,13 @@ def _drawn_columns(payload: ReportPayload) -> set[str]:
     if payload.profiles is None or payload.columns is None:
         return set()
     values = np.asarray(payload.columns.values, dtype=np.float64)
-    levels = {name for j, name in enumerate(map(str, payload.columns.names)) if is_share(name, values[:, j])}
+    levels = {name for j, name in enumerate(map(str, payload.columns.names)) if is_share(values[:, j])}
     return {fact[0] for profile in payload.profiles.profiles[:FIRST_CARDS] for fact in profile.facts} - levels
 
 
-def is_share(name: str, column: NDArray[np.float64]) -> bool:
-    """Whether a column says of each row if it has a level, as "sex=male" does: then its mean is a share."""
-    return "=" in name and bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
+def is_share(column: NDArray[np.float64]) -> bool:
+    """Whether a column says yes or no of each row, as "sex=male" does: then its mean is a share."""
+    return bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
 
 
 def scatter_between(columns: ColumnsPart, labels: IntArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -263,7 +263,8 @@ def _profiles(part: ProfilesPart) -> dict[str, Any]:
     clusters = [profile.cluster for profile in part.profiles[:MOST_COMPARED]]
     mean, spread = (np.asarray(values, dtype=np.float64)[: len(clusters)][:, chosen] for values in (part.mean, part.spread))
     names = [str(part.names[j]) for j in chosen]
-    return {"clusters": clusters, "names": names, "mean": encode(mean, "f8"), "spread": encode(spread, "f8")}
+    shares = [name in part.shares for name in names]
+    return {"clusters": clusters, "names": names, "shares": shares, "mean": encode(mean, "f8"), "spread": encode(spread, "f8")}
 
 
 def _tree(part: TreePart, tree: dict[str, Any], place: IntArray) -> dict[str, Any]:

@@ -126,7 +126,8 @@ class Profile:
 class ProfilesPart:
     """Every cluster in words, largest first, and how much of each column the clusters explain, most first.
 
-    `mean` and `spread` (clusters, columns) over all rows stand in the order of `profiles` and of `names`.
+    `mean` and `spread` (clusters, columns) over all rows stand in the order of `profiles` and of `names`. `shares` names the columns of
+    zeros and ones.
     """
 
     profiles: Sequence[Profile]
@@ -134,6 +135,7 @@ class ProfilesPart:
     names: Sequence[str] = ()
     mean: ArrayLike | None = None
     spread: ArrayLike | None = None
+    shares: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class Chain:
     Parameters
     ----------
     model : Mixture
-        Resolved from X if it is not.
+        One that is open is resolved from X.
     X : array-like
     kernel : Kernel
     labels : array-like of int, optional

@@ -71,6 +71,12 @@ class Moments:
         m2 = (self.m2 + self.count * (self.mean - mean) ** 2).sum(axis=0)
         return count, mean, np.where(m2 > count * (_ROUNDING * mean) ** 2, m2, 0.0)
 
+    def are_shares(self) -> npt.NDArray[np.bool_]:
+        """Which columns hold zeros and ones alone, both of them: x^2 adds up to what x does. Their means are shares."""
+        count, mean, m2 = self.whole()
+        all_of = mean * (1.0 - mean)
+        return (m2 > 0) & (count * mean > 0.5) & (np.abs(m2 / np.maximum(count, 1) - all_of) <= 1e-9 * np.abs(all_of))
+
     def shown(self) -> tuple[Array, Array]:
         """Means and standard deviations, NaN where nothing is there."""
         there = self.count > 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,13 +47,13 @@ class Fact:
         return f"{self.text}, {self.direction}" if self.direction else self.text
 
 
-def described(name: str, mean: float, spread: float) -> str:
-    """A column of levels as a share, any other by mean and standard deviation, with as many digits as the spread deserves.
+def described(name: str, mean: float, spread: float, is_share: bool = False) -> str:
+    """A column of zeros and ones as a share, any other by mean and standard deviation, with as many digits as the spread deserves.
 
-    >>> described("sex=male", 0.0, 0.0), described("bill_length_mm", 37.214, 2.04)
+    >>> described("sex=male", 0.0, 0.0, is_share=True), described("bill_length_mm", 37.214, 2.04)
     ('sex=male 0%', 'bill_length_mm 37.2 ± 2.0')
     """
-    if "=" in name and 0.0 <= mean <= 1.0:
+    if is_share and not math.isnan(mean):
         return f"{name} {mean:.0%}"
     return f"{name} {mean_and_spread(mean, spread)}"
 
@@ -83,6 +84,12 @@ class Profiles:
     columns: Table
     facts: tuple[tuple[Fact, ...], ...] = ()
     _names: tuple[str, ...] | None = None
+    _shares: tuple[bool, ...] = ()
+
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """Names of the columns of zeros and ones, of which the mean is a share."""
+        return tuple(name for name, is_share in zip(self._names or (), self._shares, strict=True) if is_share)
 
     def compare(self, a: int, b: int) -> Table:
         """Two clusters side by side: every column's mean and spread in both, and how far apart, the most telling first.
@@ -107,7 +114,7 @@ class Profiles:
         within = np.sqrt((spread[i] ** 2 + spread[j] ** 2) / 2)
         apart = np.abs(mean[i] - mean[j]) / np.where(within > 0, within, 1.0)
         order = falling(np.nan_to_num(apart))
-        told = [[described(names[c], mean[k, c], spread[k, c])[len(names[c]) + 1 :] for c in order] for k in (i, j)]
+        told = [[described("", mean[k, c], spread[k, c], self._shares[c]).lstrip() for c in order] for k in (i, j)]
         columns = {"column": [names[c] for c in order], f"cluster {a}": told[0], f"cluster {b}": told[1], "apart": apart[order]}
         return Table(columns, title=f"clusters {a} and {b}")
 
@@ -222,7 +229,10 @@ def profiles_of(
             found = [int(which[cluster]) for cluster in table["cluster"]]
             out[what] = np.array([str(row if rows is None else rows[row]) for row in found])
     out |= {"mean": table["mean"], "spread": table["spread"]}
-    return Profiles(Table(out, title=table.title, parts=table.parts), told, facts, tuple(heads) if words is not None else None)
+    shown = Table(out, title=table.title, parts=table.parts)
+    if not isinstance(moments, Moments):
+        return Profiles(shown, told, facts)
+    return Profiles(shown, told, facts, tuple(heads), tuple(moments.are_shares().tolist()))
 
 
 def least_sure(own: Labels, probability: Array) -> npt.NDArray[np.intp]:
@@ -252,6 +262,7 @@ def _facts(moments: Moments, table: Table, heads: list[str], most: int) -> tuple
     """For each cluster the columns that stand out most from the other rows, with direction."""
     count, centre, m2 = moments.whole()
     total, scale = count * centre, np.sqrt(m2 / np.maximum(count, 1))
+    is_share = moments.are_shares()
     facts = []
     for row, k in enumerate(table["cluster"]):
         here = moments.count[k]
@@ -260,13 +271,13 @@ def _facts(moments: Moments, table: Table, heads: list[str], most: int) -> tuple
         z[(scale == 0) | (count == here)] = 0.0
         chosen = [j for j in falling(np.abs(z))[:most] if abs(z[j]) >= LEAST]
         spread = np.where(here > 1, table["spread"][row], np.nan)  # a single row has none
-        facts.append(tuple(_fact(heads[j], table["mean"][row, j], spread[j], z[j]) for j in chosen))
+        facts.append(tuple(_fact(heads[j], table["mean"][row, j], spread[j], z[j], is_share[j]) for j in chosen))
     return tuple(facts)
 
 
-def _fact(name: str, mean: float, spread: float, z: float) -> Fact:
-    """A column in words; a level's share needs no direction."""
-    return Fact(name, described(name, mean, spread), "" if "=" in name else "higher" if z > 0 else "lower")
+def _fact(name: str, mean: float, spread: float, z: float, is_share: bool) -> Fact:
+    """A column in words; a share needs no direction."""
+    return Fact(name, described(name, mean, spread, is_share), "" if is_share else "higher" if z > 0 else "lower")
 
 
 def _explained(moments: Moments) -> Array:

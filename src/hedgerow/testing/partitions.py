@@ -24,6 +24,7 @@ def enumerate_partitions(n: int) -> Labels:
     Parameters
     ----------
     n : int
+        From 1 to 11.
 
     Returns
     -------

@@ -64,10 +64,6 @@ class Hierarchy:
             oldest[self.left[k]] = oldest[self.right[k]] = oldest[self.n + k]
         return oldest[: self.n]
 
-    def n_segments_at(self, height: float) -> int:
-        """How many segments are left when all joins up to this height are made; 0 is the model's own choice."""
-        return self.n - int(np.searchsorted(self.height, height, side="right"))
-
 
 def join_segments(model: Mixture, counts: npt.NDArray[np.int64], touching: sparse.csr_array) -> Hierarchy:
     """The hierarchy of segments with these histograms (n, bins), of which those that touch may be joined."""

@@ -56,12 +56,12 @@ function drawStrip(host) {
 }
 
 function startComparison(part) {
-  const { clusters, names } = views[shown].profiles;
+  const { clusters, names, shares } = views[shown].profiles;
   const mean = unpack(views[shown].profiles.mean);
   const sd = unpack(views[shown].profiles.spread);
   const width = names.length;
   const choices = [".compare-a", ".compare-b"].map((name) => part.querySelector(name));
-  const told = (row, j) => (names[j].includes("=") && mean[row * width + j] >= 0 && mean[row * width + j] <= 1 ? percent(mean[row * width + j]) : spread(mean[row * width + j], sd[row * width + j]));
+  const told = (row, j) => (shares[j] && !Number.isNaN(mean[row * width + j]) ? percent(mean[row * width + j]) : spread(mean[row * width + j], sd[row * width + j]));
   const show = () => {
     const [a, b] = choices.map((choice) => Number(choice.value));
     const apart = names.map((_, j) => {
