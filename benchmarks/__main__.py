@@ -11,7 +11,20 @@ import sys
 import benchmarks
 
 NAMES = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_") and m.name != "sets")
-SLOW = {"agree", "crowds", "everyday", "mixed", "samplers", "streams", "summaries", "teaching", "video", "waiting", "years"}
+SLOW = {
+    "agree",
+    "crowds",
+    "equal_cpu",
+    "everyday",
+    "mixed",
+    "samplers",
+    "streams",
+    "summaries",
+    "teaching",
+    "video",
+    "waiting",
+    "years",
+}
 
 
 WITH_TABLES = {"agree", "everyday", "summaries", "teaching", "waiting"}

@@ -161,13 +161,17 @@ class Mark(Command):
 
     known: tuple[FloatArray, LongArray, FloatArray]
     share: float
+    told: float = 0.0
+    """Share of the rows, the strangest of all, that are told of."""
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
-        """Answers with nothing."""
+        """Answers with copies of the strangest rows, and how well they fit."""
         fit = shard.core.fit(*self.known)
         count = int(np.ceil(self.share * len(fit)))
-        shard.strangers = np.sort(np.argsort(fit, kind="stable")[:count]).astype(np.int32)
-        return {}
+        order = np.argsort(fit, kind="stable")
+        shard.strangers = np.sort(order[:count]).astype(np.int32)
+        rows = np.sort(order[: int(np.ceil(self.told * len(fit)))])
+        return {"data": shard.data[rows], "fit": fit[rows]}
 
 
 @dataclass(frozen=True, eq=False)
