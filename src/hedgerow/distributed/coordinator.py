@@ -19,10 +19,11 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from hedgerow import _core
+from hedgerow.distributed.missed import taken_apart
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
 from hedgerow.distributed.workers import Workers
-from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Place, Sweep, Tell
+from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Pick, Place, Sweep, Tell
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.elsewhere import KnownClusters
 from hedgerow.priors.state import numbers, packed, with_log_u
@@ -141,15 +142,50 @@ class Coordinator:
         self.measure.set_state(packed(state))
         return same and bool(np.allclose(found, self._ledger.log_marginals(), rtol=1e-6, atol=1e-3))
 
-    def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None) -> None:
-        """First labels, and first values of u and the hyper-parameters."""
+    def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None, *, again: int = 0) -> None:
+        """First labels, and first values of u and the hyper-parameters.
+
+        The smallest clusters, of `again` rows in all at the most, are taken apart where that is better.
+        """
         answers = self.workers.ask(commands)
         self._gather(answers, commands[0].clusters)
+        self._settle(0, start)
+        if again > 0 and self._take_apart(again):
+            self._settle(_SETTLING, start)
+
+    def _settle(self, first: int, start: Mapping[str, float] | None) -> None:
         if start is None:
-            for number in range(_SETTLING):
+            for number in range(first, first + _SETTLING):
                 self.measure.update(self.sizes, self._word(0, _SETTLED + number), True, True)
             return
         self.measure.set_state(packed(self.values() | with_log_u(start)))
+
+    def _take_apart(self, most: int) -> bool:
+        order = np.argsort(self.sizes, kind="stable")
+        small = np.zeros(self.n_clusters, np.bool_)
+        small[order[np.cumsum(self.sizes[order]) <= most]] = True
+        answers = self.workers.ask(self._each(lambda names, _: Pick(names, small)))
+        self._names = None
+        labels = np.concatenate([answer["labels"] for answer in answers])
+        if len(labels) == 0:
+            return False
+        data = stack([answer["data"] for answer in answers if len(answer["rows"])])
+        now, pieces = taken_apart(self._model, data, labels, self.n_clusters, self.measure, self._seed)
+        if len(pieces.target) == 0:
+            return False
+        whole, K = self._ledger.pack(), self.n_clusters
+        kept = np.arange(K, dtype=np.int32)
+        kept[pieces.target[pieces.target < K]] = -1
+        self._ledger.reset(int(pieces.target.max()) + 1)
+        self._ledger.fold(whole["numbers"], whole["start"], kept)
+        self._ledger.fold(pieces.numbers, pieces.start, pieces.target)
+        self.sizes = np.concatenate([self.sizes, np.zeros(self._ledger.size - K, np.int64)])
+        self.sizes[pieces.target] = pieces.count
+        ends = np.cumsum([len(answer["rows"]) for answer in answers])[:-1]
+        same = np.arange(K, dtype=np.int32)
+        parts = zip(answers, np.split(labels, ends), np.split(now, ends), strict=True)
+        self._names = [Names(same, same, answer["rows"][a != b], b[a != b]) for answer, a, b in parts]
+        return True
 
     # ---- one iteration
 

@@ -37,7 +37,7 @@ _WARMUP_OF_SCOUTS = 100
 _SPROUTS = 200_000
 """Rows of all shards whose trees give the first clusters."""
 _AGAIN = 20_000
-"""Of the rows that fit those clusters least, as many go into trees of their own where some rows have been in none."""
+"""Rows looked at again where trees have not seen all: those that fit the clusters least, and those of the smallest clusters."""
 _STRANGE = 0.02
 """Share of rows that are visited more often, as they fit the first clusters least."""
 
@@ -96,7 +96,7 @@ def open_chain(
     chain = Coordinator(workers, resolved, sizes, scouts, seed, kernel, known)
     if trees:
         first = with_missed(resolved, known, strange, n, scale, values, seed) if missing else known
-        chain.place([Place(len(first[2]), known=first)] * len(sizes), start)
+        chain.place([Place(len(first[2]), known=first)] * len(sizes), start, again=_AGAIN if missing else 0)
     else:
         chain.place(_first_places(workers, init, resolved, scouts, data, sizes, seed), start)
     return resolved, sizes, chain

@@ -39,6 +39,7 @@ __all__ = [
     "Missing",
     "Names",
     "Open",
+    "Pick",
     "Place",
     "Sweep",
     "Tell",
@@ -195,6 +196,21 @@ class Place(Command):
             shard.core.set_labels(np.ascontiguousarray(self.labels, np.int32))
             answer = shard.core.tally(self.clusters)
         return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Pick(Command):
+    """Give the rows of some clusters away."""
+
+    names: Names | None
+    wanted: npt.NDArray[np.bool_]
+
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
+        """Answers with the rows of the clusters wanted, their labels, and copies of them."""
+        shard.rename(self.names)
+        labels = shard.core.labels()
+        rows = np.flatnonzero(self.wanted[labels]).astype(np.int32)
+        return {"rows": rows, "labels": labels[rows], "data": shard.data[rows]}
 
 
 @dataclass(frozen=True, eq=False)
