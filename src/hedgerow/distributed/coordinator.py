@@ -10,17 +10,16 @@ launch. See docs/explanation/distributed.md for why that is exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from hedgerow import _core
 from hedgerow.distributed.missed import taken_apart
 from hedgerow.distributed.options import Conditional
+from hedgerow.distributed.proposals import Proposal, Scan, compacted, log_even
 from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Pick, Place, Sweep, Tell
@@ -41,28 +40,6 @@ _SETTLING = 100
 """Updates of u and the hyper-parameters before the first sweep: one is not enough when u is far off, and then rows found clusters."""
 _SCOUT_SCANS = 6
 """Scans over the scouts of a proposal, which cost next to nothing, before those over all its rows."""
-
-
-@dataclass(eq=False)
-class Proposal:
-    """A split of `clusters[0]`, or a merge of the two clusters that hold the anchors."""
-
-    pair: Pair
-    clusters: tuple[int, ...]
-    log_share: tuple[float, float] = (0.0, 0.0)
-
-    @property
-    def splits(self) -> bool:
-        """Whether the anchors are together now."""
-        return len(self.clusters) == 1
-
-
-class Scan(NamedTuple):
-    """What a pass over the rows of proposals has found, by proposal, or by proposal and side."""
-
-    log_q: FloatArray
-    counts: LongArray
-    sides: _core.Ledger
 
 
 class Coordinator:
@@ -87,8 +64,6 @@ class Coordinator:
         self._ledger = _core.Ledger(scouts.bound)
         self._names: list[Names] | None = None
         self._scout_labels: IntArray = np.zeros(0, np.int32)
-
-    # ---- where the chain is
 
     @property
     def n_clusters(self) -> int:
@@ -173,21 +148,12 @@ class Coordinator:
         now, pieces = taken_apart(self._model, data, labels, self.n_clusters, self.measure, self._seed)
         if len(pieces.target) == 0:
             return False
-        whole, K = self._ledger.pack(), self.n_clusters
-        kept = np.arange(K, dtype=np.int32)
-        kept[pieces.target[pieces.target < K]] = -1
-        self._ledger.reset(int(pieces.target.max()) + 1)
-        self._ledger.fold(whole["numbers"], whole["start"], kept)
-        self._ledger.fold(pieces.numbers, pieces.start, pieces.target)
-        self.sizes = np.concatenate([self.sizes, np.zeros(self._ledger.size - K, np.int64)])
-        self.sizes[pieces.target] = pieces.count
+        same = np.arange(self.n_clusters, dtype=np.int32)
+        self.sizes = pieces.put_into(self._ledger, self.sizes)
         ends = np.cumsum([len(answer["rows"]) for answer in answers])[:-1]
-        same = np.arange(K, dtype=np.int32)
         parts = zip(answers, np.split(labels, ends), np.split(now, ends), strict=True)
         self._names = [Names(same, same, answer["rows"][a != b], b[a != b]) for answer, a, b in parts]
         return True
-
-    # ---- one iteration
 
     def step(self, iteration: int) -> None:
         """Iterations are numbered from 1; the number decides all random numbers."""
@@ -248,7 +214,7 @@ class Coordinator:
         sizes = np.zeros(starts[-1], np.int64)
         for answer, target in zip(answers, targets, strict=True):
             sizes[target] += answer["count"]
-        compact = _compact(sizes)
+        compact = compacted(sizes)
         self.sizes = sizes[sizes > 0]
         self._ledger.reset(len(self.sizes))
         self._names = []
@@ -268,7 +234,7 @@ class Coordinator:
         word = self._word(iteration, _VISITS)
         found = _core.visit(bound, self.measure, packed["numbers"], packed["start"], self.sizes, labels, word)
         self.stats["visits_moved"] = float(found["moved"])
-        compact = _compact(found["count"])
+        compact = compacted(found["count"])
         self.sizes = found["count"][found["count"] > 0]
         self._ledger.reset(len(self.sizes))
         self._ledger.fold(found["numbers"], found["start"], compact)
@@ -392,7 +358,7 @@ class Coordinator:
                 i = where[id(p)]
                 a, b = (int(x) for x in scan.counts[2 * i : 2 * i + 2])
                 apart = float(self.measure.log_kappa(np.array([a, b], np.int64)).sum() + log_marginal[2 * i : 2 * i + 2].sum())
-                q = _log_even(a, b) if p.pair.even else float(scan.log_q[i])
+                q = log_even(a, b) if p.pair.even else float(scan.log_q[i])
                 if chance >= apart - float(log_phi[c]) - q:
                     continue
                 found[c] = (scan.sides, 2 * i, a)
@@ -403,7 +369,7 @@ class Coordinator:
                 a, b = int(self.sizes[c]), int(self.sizes[other])
                 together = float(self.measure.log_kappa(np.array([a + b], np.int64))[0])
                 together += float(self._ledger.log_merged(c, np.array([other], np.int32))[0])
-                q = _log_even(a, b) if p.pair.even else float(scan.log_q[where[id(p)]])
+                q = log_even(a, b) if p.pair.even else float(scan.log_q[where[id(p)]])
                 if chance >= together - float(log_phi[c] + log_phi[other]) + q:
                     continue
                 self._ledger.merge(c, other)
@@ -430,13 +396,3 @@ class Coordinator:
             self._names = [Names(one, two, _NOTHING, _NOTHING)] * len(self.workers.sources)
         else:  # the sweep's numbers have not reached the shards yet, so nothing was split
             self._names = [Names(one[n.first], two[n.second], n.rows, one[n.labels]) for n in self._names]
-
-
-def _compact(sizes: LongArray) -> IntArray:
-    """New numbers without the empty; an empty one's is never used, but by rows whose own new label follows."""
-    return np.where(sizes > 0, np.cumsum(sizes > 0) - 1, 0).astype(np.int32)
-
-
-def _log_even(a: int, b: int) -> float:
-    """Probability of these sides when each row but the anchors takes side 0 with a probability that is uniform itself."""
-    return float(gammaln(a) + gammaln(b) - gammaln(a + b))

@@ -1,6 +1,7 @@
 """Missed: clusters too small for a sample of the rows to show.
 
-They are looked for among the rows that fit the clusters of the sample least: trees are grown over those alone. A root c of m rows becomes a cluster where the log joint gains by it,
+They are looked for among the rows that fit the clusters of the sample least: trees are grown over those alone. A root c of m rows
+becomes a cluster where the log joint gains by it,
 
     log κ(m, u) + log p(X_c)  >  Σ_{i in c} log Σ_k (s n_k − σ) p(x_i | X_k) + log(κ(n + 1, u) / ((n − σ) κ(n, u))),
 
@@ -40,9 +41,21 @@ class Pieces(NamedTuple):
     """Clusters that others have come apart into: the number that each is to have, rows, and packed statistics."""
 
     target: IntArray
-    count: LongArray
+    sizes: LongArray
     numbers: npt.NDArray[np.float64]
     start: LongArray
+
+    def put_into(self, ledger: Any, sizes: LongArray) -> LongArray:
+        """Give a ledger of all clusters these in the place of the ones that came apart; the new sizes."""
+        whole, known = ledger.pack(), len(sizes)
+        kept = np.arange(known, dtype=np.int32)
+        kept[self.target[self.target < known]] = -1
+        ledger.reset(max(known, int(self.target.max()) + 1))
+        ledger.fold(whole["numbers"], whole["start"], kept)
+        ledger.fold(self.numbers, self.start, self.target)
+        out = np.concatenate([sizes, np.zeros(ledger.size - known, np.int64)])
+        out[self.target] = self.sizes
+        return out
 
 
 def with_missed(
