@@ -14,6 +14,7 @@ NAMES = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not 
 SLOW = {
     "agree",
     "crowds",
+    "equal_cpu",
     "everyday",
     "gaps",
     "guides",

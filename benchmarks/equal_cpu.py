@@ -4,7 +4,8 @@ python -m benchmarks equal_cpu                                 1,000,000 x 6 on 
 python -m benchmarks.equal_cpu --rows 100000 --seconds 20      fewer rows, for less time
 python -m benchmarks.equal_cpu --rows 10000000 --no-memory     shards alone, with the memory they take
 
-Seconds are of CPU, of all processes: loading and starting are in them, starting Python is not. Rows are written a shard at a time.
+Seconds are of CPU, of all processes: loading and starting are in them, starting Python is not. Rows are made in a process of their own,
+so that the memory of making them is not counted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import resource
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +24,9 @@ import numpy as np
 
 import hedgerow as hr
 from benchmarks.distributed import write_shards
+
+MOST = 500
+"""Draws of a chain in memory, which keeps the labels of each: more than the time is enough for."""
 
 
 class Point(NamedTuple):
@@ -33,6 +39,11 @@ class Point(NamedTuple):
     def __str__(self) -> str:
         """For the screen."""
         return f"{self.seconds:7.1f} s  log joint {self.log_joint:,.0f}  {self.clusters} clusters"
+
+
+def written(folder: Path, rows: int, shards: int) -> tuple[list[Path], hr.Mixture]:
+    """The files, and the model."""
+    return write_shards(folder, rows, shards)[:2]
 
 
 def over_shards(model: hr.Mixture, paths: Sequence[Path], workers: int, seed: int, seconds: float) -> tuple[list[Point], float]:
@@ -68,7 +79,7 @@ def in_memory(model: hr.Mixture, paths: Sequence[Path], seed: int, seconds: floa
         course.append(Point(time.process_time() - began, update.log_joint, update.n_clusters))
         return course[-1].seconds > seconds and not update.warming_up
 
-    hr.sample(model, X, draws=100_000, warmup=8, chains=1, seed=seed, callbacks=[tell], progress=False)
+    hr.sample(model, X, draws=MOST, warmup=8, chains=1, seed=seed, callbacks=[tell], progress=False)
     return course
 
 
@@ -88,10 +99,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, default=None, help="where to put the shards for the while")
     chosen = parser.parse_args([] if arguments is None else arguments)
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
-        paths, model, _ = write_shards(Path(folder), chosen.rows, chosen.shards)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            paths, model = pool.submit(written, Path(folder), chosen.rows, chosen.shards).result()
         for seed in range(chosen.seeds):
             far, most = over_shards(model, paths, chosen.workers, seed, chosen.seconds)
             print(f"seed {seed}, {chosen.workers} workers, first iteration {far[0]}; at most {most:,.0f} MB", flush=True)
+            print(f"  {len(far)} iterations, to {far[-1]}", flush=True)
             near = None if chosen.no_memory else in_memory(model, paths, seed, chosen.seconds)
             if near is not None:
                 print(f"  in memory, first iteration {near[0]}", flush=True)

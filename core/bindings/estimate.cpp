@@ -175,6 +175,9 @@ void bind_estimate(nb::module_& m) {
       .def("stop", &PartitionSearch::stop, "End the descents of this search and of its copies soon, each where it is.")
       .def("limit", &PartitionSearch::limit, nb::arg("least"), nb::arg("most"), "Keep the number of clusters between the two.")
       .def(
+          "hold", [](PartitionSearch& s, In<std::int32_t, 1> points) { s.hold(points.data(), static_cast<int>(points.shape(0))); },
+          nb::arg("points"), "Leave these points where they are in all sweeps from here on.")
+      .def(
           "join_down",
           [](PartitionSearch& s, int most) {
             nb::gil_scoped_release release;

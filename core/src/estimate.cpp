@@ -332,8 +332,9 @@ void PartitionSearch::close_gaps() {
 // Whole sweeps until one moves nothing. Between them, what moved and the tenth of the points that came nearest to it are
 // swept alone: moves bring on more of them mostly there.
 void PartitionSearch::sweep_to_rest(Rng& rng, int max_sweeps) {
-  std::vector<int> all(n_points_), near;
-  std::iota(all.begin(), all.end(), 0);
+  std::vector<int> all, near;
+  for (int i = 0; i < n_points_; ++i)
+    if (held_.empty() || !held_[i]) all.push_back(i);
   std::vector<double> margins(n_points_);
   for (int s = 0; s < max_sweeps; ++s) {
     close_gaps();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "hedgerow/estimate.hpp"
 
@@ -17,6 +18,15 @@ void PartitionSearch::limit(int least, int most) {
   if (least < 1 || most < least) throw std::invalid_argument("limits must be 1 or more, the least first");
   least_ = least;
   most_ = most;
+}
+
+void PartitionSearch::hold(const std::int32_t* points, int count) {
+  std::vector<char> held(n_points_, 0);
+  for (int i = 0; i < count; ++i) {
+    if (points[i] < 0 || points[i] >= n_points_) throw std::invalid_argument("points that are held must be there");
+    held[points[i]] = 1;
+  }
+  held_ = std::move(held);
 }
 
 // The smallest clusters, one after the other, point by point to where they are best.

@@ -12,7 +12,7 @@ from hedgerow import _core
 from hedgerow.data import ring13
 from hedgerow.errors import ParameterError
 from hedgerow.summaries import by_size, canonical, cluster_table, point_estimate, vi
-from hedgerow.summaries.distances import LOSSES, count_function
+from hedgerow.summaries.distances import LOSSES, count_function, expected_losses
 
 
 def doubtful_draws(rng: np.random.Generator, draws: int = 60) -> np.ndarray:
@@ -64,7 +64,7 @@ def test_clusters_without_a_firm_boundary_are_those_of_a_draw() -> None:
     assert np.bincount(found.labels).min() > 60
     assert (found.labels == canonical(stack)).all(axis=1).any() or (found.labels == 1 - canonical(stack)).all(axis=1).any()
     assert (found.limits, found.unlimited, found.large) == ((2, 2), 1, (2, 2))
-    assert "among draws with at least 2 clusters of 2 rows or more, as 95% of the draws have (without that limit 1)" in found.words
+    assert "among those near draws with at least 2 clusters of 2 rows or more, as 95% of the draws have (without that limit 1)" in found.words
     assert point_estimate(stack, weight=1.2).n_clusters == 1
 
 
@@ -236,3 +236,30 @@ def test_rounding_does_not_choose_between_equals(monkeypatch) -> None:
         monkeypatch.setattr(module, name, noisy)
     for stack, labels in zip(stacks, wanted, strict=True):
         np.testing.assert_array_equal(point_estimate(stack).labels, labels)
+
+
+def test_draws_stand_in_for_the_rest_only_where_clusters_would_be_lost() -> None:
+    """Two clusters parted anywhere are those of a draw; rows in doubt beside them are where most draws have them."""
+    rng = np.random.default_rng(0)
+    parted = (np.arange(200) >= np.arange(5, 196)[:, None]).astype(int)
+    others = np.repeat([2, 3, 4], 40)[None].repeat(len(parted), axis=0)
+    doubtful = np.arange(120) % 4 == 0
+    others[:, doubtful] = np.where(rng.random((len(parted), 30)) < 0.25, rng.integers(2, 5, (len(parted), 30)), others[:, doubtful])
+    stack = np.concatenate([parted, others], axis=1)
+    found = point_estimate(stack)
+    assert (found.large, found.unlimited) == ((5, 4), 4)
+    best = expected_losses(stack.astype(np.int32), np.ones(320, np.int64), np.full(len(stack), 1 / len(stack)), "vi", 1.0, None).min()
+    assert found.expected_loss < 0.95 * best
+    assert canonical(found.labels[200:]).tolist() == np.repeat([0, 1, 2], 40).tolist()
+    assert (canonical(found.labels[:200]) == canonical(parted)).all(axis=1).any()
+
+
+def test_points_that_are_held_stay() -> None:
+    stack = np.repeat([[0, 0, 0, 1, 1, 1]], 3, axis=0)
+    search = _core.PartitionSearch(stack.astype(np.int32), np.ones(6, np.int64), np.full(3, 1 / 3), count_function("vi", 6))
+    search.start_at(np.array([0, 0, 1, 1, 1, 0], np.int32))
+    search.hold(np.array([5], np.int32))
+    search.descend(0, 0, 10, 0)
+    assert canonical(search.labels).tolist() == [0, 0, 0, 1, 1, 0]
+    with pytest.raises(ValueError, match="must be there"):
+        search.hold(np.array([6], np.int32))

@@ -64,6 +64,8 @@ class PartitionSearch {
   void load(const std::int32_t* labels);
   // From here on the number of clusters stays between the two, once it is there.
   void limit(int least, int most);
+  // From here on no sweep moves these points; rebuilding clusters may.
+  void hold(const std::int32_t* points, int count);
   // Joins the two clusters that cost least, again and again, until there are `most`. Very many are first thinned out: points of
   // the smallest go where they are best. omari is stood in for by Binder's loss.
   void join_down(int most);
@@ -123,6 +125,7 @@ class PartitionSearch {
   std::size_t n_cells_ = 1;
   std::shared_ptr<const std::vector<double>> cell_weights_;  // of the draw of every row of the table
 
+  std::vector<char> held_;  // of every point, or empty
   std::vector<int> labels_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::vector<Entry>> table_;

@@ -78,7 +78,7 @@ def add(commands: Any) -> None:
         help="go on from this file if it is there; save to it as rows come and at the end",
     )
     parser.add_argument(
-        "--save-every", type=float, metavar="SECONDS", default=SAVE_SECONDS, help="how often the state is saved (default: %(default)s)"
+        "--save-every", type=float, metavar="SECONDS", default=SAVE_SECONDS, help="how often the state is saved (default: %(default)g)"
     )
     parser.add_argument(
         "--replay", action="store_true", help="the input starts where it did the first time: skip the lines that the state has seen"

@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.distributed.moves import Proposal, Scan, log_even
+from hedgerow.distributed.missed import taken_apart
+from hedgerow.distributed.moves import Proposal, Scan, compacted, log_even
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
 from hedgerow.distributed.workers import Workers
-from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Place, Sweep, Tell
+from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Pick, Place, Sweep, Tell
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.elsewhere import KnownClusters
 from hedgerow.priors.state import numbers, packed, with_log_u
@@ -63,8 +64,6 @@ class Coordinator:
         self._ledger = _core.Ledger(scouts.bound)
         self._names: list[Names] | None = None
         self._scout_labels: IntArray = np.zeros(0, np.int32)
-
-    # ---- where the chain is
 
     @property
     def n_clusters(self) -> int:
@@ -118,17 +117,43 @@ class Coordinator:
         self.measure.set_state(packed(state))
         return same and bool(np.allclose(found, self._ledger.log_marginals(), rtol=1e-6, atol=1e-3))
 
-    def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None) -> None:
-        """First labels, and first values of u and the hyper-parameters."""
+    def place(self, commands: Sequence[Place], start: Mapping[str, float] | None = None, *, again: int = 0) -> None:
+        """First labels, and first values of u and the hyper-parameters.
+
+        The smallest clusters, of `again` rows in all at the most, are taken apart where that is better.
+        """
         answers = self.workers.ask(commands)
         self._gather(answers, commands[0].clusters)
+        self._settle(0, start)
+        if again > 0 and self._take_apart(again):
+            self._settle(_SETTLING, start)
+
+    def _settle(self, first: int, start: Mapping[str, float] | None) -> None:
         if start is None:
-            for number in range(_SETTLING):
+            for number in range(first, first + _SETTLING):
                 self.measure.update(self.sizes, self._word(0, _SETTLED + number), True, True)
             return
         self.measure.set_state(packed(self.values() | with_log_u(start)))
 
-    # ---- one iteration
+    def _take_apart(self, most: int) -> bool:
+        order = np.argsort(self.sizes, kind="stable")
+        small = np.zeros(self.n_clusters, np.bool_)
+        small[order[np.cumsum(self.sizes[order]) <= most]] = True
+        answers = self.workers.ask(self._each(lambda names, _: Pick(names, small)))
+        self._names = None
+        labels = np.concatenate([answer["labels"] for answer in answers])
+        if len(labels) == 0:
+            return False
+        data = stack([answer["data"] for answer in answers if len(answer["rows"])])
+        now, pieces = taken_apart(self._model, data, labels, self.n_clusters, self.measure, self._seed)
+        if len(pieces.target) == 0:
+            return False
+        same = np.arange(self.n_clusters, dtype=np.int32)
+        self.sizes = pieces.put_into(self._ledger, self.sizes)
+        ends = np.cumsum([len(answer["rows"]) for answer in answers])[:-1]
+        parts = zip(answers, np.split(labels, ends), np.split(now, ends), strict=True)
+        self._names = [Names(same, same, answer["rows"][a != b], b[a != b]) for answer, a, b in parts]
+        return True
 
     def step(self, iteration: int) -> None:
         """Iterations are numbered from 1; the number decides all random numbers."""
@@ -189,7 +214,7 @@ class Coordinator:
         sizes = np.zeros(starts[-1], np.int64)
         for answer, target in zip(answers, targets, strict=True):
             sizes[target] += answer["count"]
-        compact = _compact(sizes)
+        compact = compacted(sizes)
         self.sizes = sizes[sizes > 0]
         self._ledger.reset(len(self.sizes))
         self._names = []
@@ -209,7 +234,7 @@ class Coordinator:
         word = self._word(iteration, _VISITS)
         found = _core.visit(bound, self.measure, packed["numbers"], packed["start"], self.sizes, labels, word)
         self.stats["visits_moved"] = float(found["moved"])
-        compact = _compact(found["count"])
+        compact = compacted(found["count"])
         self.sizes = found["count"][found["count"] > 0]
         self._ledger.reset(len(self.sizes))
         self._ledger.fold(found["numbers"], found["start"], compact)
@@ -371,8 +396,3 @@ class Coordinator:
             self._names = [Names(one, two, _NOTHING, _NOTHING)] * len(self.workers.sources)
         else:  # the sweep's numbers have not reached the shards yet, so nothing was split
             self._names = [Names(one[n.first], two[n.second], n.rows, one[n.labels]) for n in self._names]
-
-
-def _compact(sizes: LongArray) -> IntArray:
-    """New numbers without the empty; an empty one's is never used, but by rows whose own new label follows."""
-    return np.where(sizes > 0, np.cumsum(sizes > 0) - 1, 0).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Splits and merges that a distributed chain proposes, and what a pass over their rows finds."""
+"""Splits and merges that a distributed chain proposes, what a pass over their rows finds, and the new numbers of clusters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from scipy.special import gammaln
 from hedgerow import _core
 from hedgerow.distributed.scouts import Pair
 
-__all__ = ["Proposal", "Scan", "log_even"]
+__all__ = ["Proposal", "Scan", "compacted", "log_even"]
 
+IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,6 +39,11 @@ class Scan(NamedTuple):
     log_q: FloatArray
     counts: LongArray
     sides: _core.Ledger
+
+
+def compacted(sizes: LongArray) -> IntArray:
+    """New numbers without the empty; an empty one's is never used, but by rows whose own new label follows."""
+    return np.where(sizes > 0, np.cumsum(sizes > 0) - 1, 0).astype(np.int32)
 
 
 def log_even(a: int, b: int) -> float:

@@ -13,6 +13,7 @@ from hedgerow.data.kinds import said_of
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.joining import Joiner, Sprout
 from hedgerow.distributed.lasting import Standing
+from hedgerow.distributed.missed import with_missed
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Known, Scouts, by_shard, choose_rows, fetch_rows
 from hedgerow.distributed.workers import Workers
@@ -35,6 +36,8 @@ SETTLED = 3
 _WARMUP_OF_SCOUTS = 100
 _SPROUTS = 200_000
 """Rows of all shards whose trees give the first clusters."""
+_AGAIN = 20_000
+"""Rows looked at again where trees have not seen all: those that fit the clusters least, and those of the smallest clusters."""
 _STRANGE = 0.02
 """Share of rows that are visited more often, as they fit the first clusters least."""
 
@@ -86,11 +89,14 @@ def open_chain(
     """Load the shards, unless their sizes are known, choose scouts, resolve the model and place the rows."""
     resolved, sizes, scouts, data = _bind(workers, model, kernel, seed, sizes)
     trees = isinstance(init, str) and init == "ibhc"
-    known = _sprout(workers, resolved, data, sizes, seed) if trees else scouts.pack(scouts.clusters)
-    workers.ask(Mark(known, _STRANGE))
+    known, values, scale = _sprout(workers, resolved, data, sizes, seed) if trees else (scouts.pack(scouts.clusters), {}, 1.0)
+    n = int(sizes.sum())
+    missing = scale > 1.0  # rows that no tree has seen
+    strange = workers.ask(Mark(known, _STRANGE, min(_STRANGE, _AGAIN / n) if missing else 0.0))
     chain = Coordinator(workers, resolved, sizes, scouts, seed, kernel, known)
     if trees:
-        chain.place([Place(len(known[2]), known=known)] * len(sizes), start)
+        first = with_missed(resolved, known, strange, n, scale, values, seed) if missing else known
+        chain.place([Place(len(first[2]), known=first)] * len(sizes), start, again=_AGAIN if missing else 0)
     else:
         chain.place(_first_places(workers, init, resolved, scouts, data, sizes, seed), start)
     return resolved, sizes, chain
@@ -133,8 +139,11 @@ def _first(sizes: LongArray) -> LongArray:
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
-def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed: int) -> Known:
-    """Clusters of many more rows than there are scouts: trees over them where they are, joined by their roots."""
+def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed: int) -> tuple[Known, dict[str, float], float]:
+    """Clusters of many more rows than there are scouts: trees over them where they are, joined by their roots.
+
+    With u and the hyper-parameters for all rows, and how many rows there are for each that was looked at.
+    """
     before: tuple[int, dict[str, float]] | None = None
     for count in (_SPROUTS // 10, _SPROUTS):  # a tenth tells u, which grows with the rows
         rows = choose_rows(int(sizes.sum()), count, [seed, 2])
@@ -147,7 +156,9 @@ def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed:
         known = joiner.clusters(forest)
         joiner.resample(forest, 1)
         before = len(rows), joiner.values()
-    return known
+    assert before is not None
+    scale = int(sizes.sum()) / before[0]
+    return known, before[1] | {"log_u": before[1]["log_u"] + float(np.log(scale))}, scale
 
 
 def _first_places(workers: Workers, init: Any, model: Mixture, scouts: Scouts, data: Any, sizes: LongArray, seed: int) -> list[Place]:

@@ -39,6 +39,7 @@ __all__ = [
     "Missing",
     "Names",
     "Open",
+    "Pick",
     "Place",
     "Sweep",
     "Tell",
@@ -161,13 +162,17 @@ class Mark(Command):
 
     known: tuple[FloatArray, LongArray, FloatArray]
     share: float
+    told: float = 0.0
+    """Share of the rows, the strangest of all, that are told of."""
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
-        """Answers with nothing."""
+        """Answers with copies of the strangest rows, and how well they fit."""
         fit = shard.core.fit(*self.known)
         count = int(np.ceil(self.share * len(fit)))
-        shard.strangers = np.sort(np.argsort(fit, kind="stable")[:count]).astype(np.int32)
-        return {}
+        order = np.argsort(fit, kind="stable")
+        shard.strangers = np.sort(order[:count]).astype(np.int32)
+        rows = np.sort(order[: int(np.ceil(self.told * len(fit)))])
+        return {"data": shard.data[rows], "fit": fit[rows]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +196,21 @@ class Place(Command):
             shard.core.set_labels(np.ascontiguousarray(self.labels, np.int32))
             answer = shard.core.tally(self.clusters)
         return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Pick(Command):
+    """Give the rows of some clusters away."""
+
+    names: Names | None
+    wanted: npt.NDArray[np.bool_]
+
+    def apply(self, shard: WorkingShard) -> dict[str, Any]:
+        """Answers with the rows of the clusters wanted, their labels, and copies of them."""
+        shard.rename(self.names)
+        labels = shard.core.labels()
+        rows = np.flatnonzero(self.wanted[labels]).astype(np.int32)
+        return {"rows": rows, "labels": labels[rows], "data": shard.data[rows]}
 
 
 @dataclass(frozen=True, eq=False)

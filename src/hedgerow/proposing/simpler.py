@@ -60,7 +60,7 @@ def simpler(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | i
         return proposal, resolved
     other, likelihood, new = _fewer_columns(proposal, wanted)
     before = before or _judged(proposal, resolved)
-    if _is_better(new, before) if other.apart else clearly_better(new.logs, before.logs):
+    if _is_better(new, before) if other.apart and not other.aside else clearly_better(new.logs, before.logs):
         return other, likelihood
     return proposal, resolved
 

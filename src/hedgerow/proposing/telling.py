@@ -8,7 +8,8 @@ nothing is found. So one begins at the other end, with columns of measurements t
   rows, -n/2 log(1 - rho^2) - log(n)/2 is about the log Bayes factor of a line through both (BIC).
 
 Either by odds of 3 : 1 for each column, or pair of columns, that there is to try. A tree over these gives clusters, and the columns
-about which those say something (odds of 3 : 1 for a law in every cluster) are the next to begin with, until none comes or goes.
+about which those say something (odds of 3 : 1 for a law in every cluster) are the next to begin with, until none comes or goes. Silent
+are those that were neither among the first nor among the last.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def silent(likelihood: Likelihood, data: FloatArray, moments: Collection[Collect
         return {}
     rows = data[some_rows(*data.shape)]
     first = _by_themselves(likelihood, rows, looked_at) | _in_pairs(rows, looked_at)
-    now, gains = [j for j, tells in zip(looked_at, first, strict=True) if tells], dict.fromkeys(looked_at, 0.0)
+    begun = [j for j, tells in zip(looked_at, first, strict=True) if tells]
+    now, gains = begun, dict.fromkeys(looked_at, 0.0)
     for _ in range(TURNS):
         labels = tree_over(likelihood, rows, sorted([*now, *others])) if now else None
         if labels is None:
@@ -69,7 +71,8 @@ def silent(likelihood: Likelihood, data: FloatArray, moments: Collection[Collect
         before, now = now, [j for j, gain in gains.items() if gain > LEAST_EVIDENCE]
         if now == before:
             break
-    return {j: gain for j, gain in gains.items() if j not in now} if len(now) + len(others) > 1 and now else {}
+    kept = {*now, *begun}
+    return {j: gain for j, gain in gains.items() if j not in kept} if now and len(kept) + len(others) > 1 else {}
 
 
 def _by_themselves(likelihood: Likelihood, rows: FloatArray, columns: list[int]) -> npt.NDArray[np.bool_]:

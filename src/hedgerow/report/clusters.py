@@ -165,11 +165,15 @@ def _column_cells(payload: ReportPayload, labels: NDArray[np.int64]) -> tuple[li
     assert payload.columns is not None
     values = np.asarray(payload.columns.values, dtype=np.float64)
     groups = _grouped([str(name) for name in payload.columns.names], values)
-    between, whole = scatter_between(payload.columns, labels)
-    differ = [_ratio(between[group.places].sum(), whole[group.places].sum()) for group in groups]
-    chosen = [groups[g] for g in sorted(np.argsort(-np.array(differ), kind="stable")[:TABLE_COLUMNS])]
-    by_cluster = [values[labels == c] for c in range(labels.max() + 1)]
-    cells = [[_cell(here[:, group.places], group) for group in chosen] for here in by_cluster]
+    chosen = groups
+    if len(groups) > TABLE_COLUMNS:
+        between, whole = scatter_between(payload.columns, labels)
+        differ = [_ratio(between[group.places].sum(), whole[group.places].sum()) for group in groups]
+        chosen = [groups[g] for g in sorted(np.argsort(-np.array(differ), kind="stable")[:TABLE_COLUMNS])]
+    cells = []
+    for c in range(labels.max() + 1):
+        here = values[labels == c]
+        cells.append([_cell(here[:, group.places], group) for group in chosen])
     said = "Columns: mean ± standard deviation"
     if len(groups) > TABLE_COLUMNS:
         said = f"Mean ± standard deviation of the {len(chosen)} columns, of {len(groups):,}, in which clusters differ most"

@@ -12,7 +12,8 @@ surprises, so by default the search is held to the numbers of clusters that 95% 
 searched again among partitions with no more, from the best draws there and from its own answer with the clusters joined that cost
 least. Where it has fewer, a search among partitions with as many would set single rows apart, because each draw sets some apart though
 not the same ones; that would be made up. So only clusters of a size count from below, which is two rows and 1% of them: where the
-answer has fewer of these too, the best of the draws that have as many takes its place. `PointEstimate.words` says what was done.
+answer has fewer of these too, the best of the draws that have as many are brought nearer to the others for as long as such clusters
+last (`lasting`), and the best of these takes its place. `PointEstimate.words` says what was done.
 
 Points that no draw takes apart are searched as one, since an optimal partition keeps them together. For vi and binder: take
 two such points out of a partition that has them in clusters of a and b other points, and let a_d, b_d be how many of those
@@ -43,6 +44,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.summaries.distances import LOSSES, Loss, check_loss, count_function, expected_loss, expected_losses
+from hedgerow.summaries.lasting import improve
 from hedgerow.summaries.narrow import as_points
 from hedgerow.summaries.partitions import (
     Labels,
@@ -92,7 +94,8 @@ class PointEstimate:
     within : float or None
         The share of the draws that the limits were taken from.
     large : (int, int) or None
-        Where the answer is a draw since it had too few clusters: the least number of clusters of a size, and that size in rows.
+        Where the answer was looked for near draws since it had too few clusters: the least number of clusters of a size, and that size
+        in rows.
     stopped : bool
         Whether the search was cut short by Ctrl-C: the best that was found until then.
 
@@ -122,7 +125,7 @@ class PointEstimate:
             why = "" if self.within is None else f", as {self.within:.0%} of the draws have"
             span = f"those with at most {_clusters(high)}"
             if self.large is not None:
-                span = f"draws with at least {_clusters(self.large[0])} of {self.large[1]:,} rows or more"
+                span = f"those near draws with at least {_clusters(self.large[0])} of {self.large[1]:,} rows or more"
             told += f" among {span}{why} (without that limit {self.unlimited})"
         left = int((self.labels < 0).sum())
         told += "; the search was stopped early" if self.stopped else ""
@@ -214,7 +217,7 @@ def point_estimate(
     elif unlimited < limits[0]:
         large = _large(points, best[place], within or 1.0)
         if large is not None:
-            best, best_loss = search.among(count_clusters_of(distinct, large[1], points.copies) >= large[0], limits[1])
+            best, best_loss = search.among(*large, limits[1])
     held = unlimited > limits[1] or large is not None
     found = int(best.max()) + 1
     own = by_size(best[place][points.place])
@@ -276,7 +279,8 @@ class _Search:
         runs: int,
         seed: int,
     ) -> None:
-        self.draws, self.runs, self.seed = draws, runs, seed
+        self.draws, self.copies, self.runs, self.seed = draws, copies, runs, seed
+        self.many = draws.size > _MANY
         self.stopped = False
         tried = max(_COMPARED // draws.size, _LEAST_TRIED)
         some = None if 2 * tried >= len(draws) else evenly(len(draws), tried)
@@ -314,18 +318,32 @@ class _Search:
 
         return self._best(begin, [(wide(self.draws[i]), float(self.expected[i])) for i in good[:1]])
 
-    def among(self, these: npt.NDArray[np.bool_], high: int) -> tuple[Labels, float]:
-        """The best of some of the draws, with no more clusters than `high` where there is such a one."""
+    def among(self, least: int, size: int, high: int) -> tuple[Labels, float]:
+        """The best near draws with so many clusters of a size, with no more clusters than `high` where there is such a draw."""
+        these = count_clusters_of(self.draws, size, self.copies) >= least
         known = self.ranked[these[self.ranked]]
         known = known if known.size else np.flatnonzero(these)
-        fits = known[count_clusters(self.draws)[known] <= high]
-        best = wide(self.draws[(fits if fits.size else known)[0]])
-        return best, self.measure(best)
+        counts = count_clusters(self.draws)
+        fits = known[counts[known] <= high]
+        starts = (fits if fits.size else known)[: _FINISHED if self.many else self.runs]
+
+        def set_out(run: int) -> _Descent:
+            own, draw = self.start.copy(), wide(self.draws[starts[run]])
+            own.limit(1, max(high, int(counts[starts[run]])))
+            sweeps = _FIRST if self.many else _SWEEPS
+            found = improve(own, draw, self.copies, least, size, lambda: own.descend(self.seed, 2 * run + 1, sweeps, 0))
+            return _Descent(self.measure(found), run, found, None)
+
+        first = wide(self.draws[starts[0]])
+        reached = [_Descent(self.measure(first), -1, first, None)]
+        reached += self._side_by_side([partial(set_out, run) for run in range(starts.size)])
+        best = min(reached, key=lambda one: round(one.loss, _DECIMALS))
+        return best.labels, best.loss
 
     def _best(self, begin: Callable[[_core.PartitionSearch, int], None], known: list[tuple[Labels, float]]) -> tuple[Labels, float]:
         """The best of what is known and of all descents; the earlier of equals."""
 
-        many = self.draws.size > _MANY
+        many = self.many
 
         def set_out(run: int) -> _Descent:
             own = self.start.copy()

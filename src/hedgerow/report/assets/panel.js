@@ -29,10 +29,9 @@ function moments(column, inside) {
   return { n, mean: n ? mean : NaN, sd: n > 1 ? Math.sqrt(squares / n) : NaN };
 }
 
-// Whether a column says of each point if it has a level, as "sex=male" does: its mean is a share.
-function isLevel(column) {
+// Whether a column says yes or no of each point, as "sex=male" does: its mean is a share.
+function isShare(column) {
   const d = columns.names.length;
-  if (!columns.names[column].includes("=")) return false;
   for (let i = 0; i < kept; i++) {
     const value = columns.values[i * d + column];
     if (value !== 0 && value !== 1 && !Number.isNaN(value)) return false;
@@ -46,7 +45,7 @@ function columnTable(mask) {
     const name = columns.names[column];
     const here = moments(column, (i) => mask[i] === 1);
     const all = moments(column, () => true);
-    const told = ({ mean, sd }) => (isLevel(column) && !Number.isNaN(mean) ? percent(mean) : spread(mean, sd));
+    const told = ({ mean, sd }) => (isShare(column) && !Number.isNaN(mean) ? percent(mean) : spread(mean, sd));
     body.append(make("tr", {}, make("th", { scope: "row" }, ...breakable(name)), make("td", {}, told(here)), make("td", {}, told(all))));
   });
   const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "mean ± sd"), make("th", { scope: "col" }, "here"), make("th", { scope: "col" }, "all points")));
