@@ -95,16 +95,17 @@ def copies(table: Any, reading: Reading | None) -> Copies | None:
 def _copies(rows: FloatArray) -> Copies | None:
     n, d = rows.shape
     # A word for every entry, and their sum for the row: all columns but one are then told by a difference.
-    salts = np.random.default_rng(0).integers(0, 2**63, d, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    words = np.stack([row_words(np.ascontiguousarray(rows[:, [j]])) * salts[j] for j in range(d)])
-    whole = words.sum(axis=0, dtype=np.uint64)
+    salts: npt.NDArray[np.uint64] = np.asarray(np.random.default_rng(0).integers(0, 2**63, size=d), dtype=np.uint64)
+    salts = 2 * salts + 1  # odd
+    words: list[npt.NDArray[np.uint64]] = [np.multiply(row_words(np.ascontiguousarray(rows[:, [j]])), salts[j]) for j in range(d)]
+    whole = np.sum(words, axis=0, dtype=np.uint64)
     _, first, inverse, counts = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
     different = len(first)
     if n - different < max(LEAST_SHARE * n, 1):
         return None
     near = np.zeros(different, dtype=bool)
-    for word in words:
-        _, alike, times = np.unique(whole[first] - word[first], return_inverse=True, return_counts=True)
+    for j in range(d):
+        _, alike, times = np.unique((whole - words[j])[first], return_inverse=True, return_counts=True)
         near |= times[alike] > 1
     if near.sum() > MOST_NEAR * different:
         return None

@@ -2,8 +2,9 @@
 
 Full covariances in many columns have more to learn than few rows teach, columns that say nothing drown those that do, and counts that
 vary more than Poisson's law allows are tiled with clusters. So each proposal is held against a simpler one on rows left out (half of
-them, at most some hundreds, put into trees; base measures are fitted to that half as well). The density of such rows nearly always
-prefers the more flexible of two models, so it says something where it does not:
+them, at most some hundreds, put into trees). Directions that columns share (`Principal`), taken from all rows, would know those left
+out; where they are proposed, all that is compared is fitted to the other half. The density of such rows nearly always prefers the more
+flexible of two models, so it says something where it does not:
 
 * With up to fifty rows a column, measurements are also tried with columns apart, those set aside about which the clusters of the others
   say nothing (`hedgerow.proposing.aside`), or all that tell nothing (`hedgerow.proposing.telling`), whichever is better; these keep
@@ -58,32 +59,33 @@ def simpler(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | i
             proposal, resolved, before = other, likelihood, new
     if not _few_rows(resolved, proposal):
         return proposal, resolved
-    other, likelihood, new = _fewer_columns(proposal, wanted)
-    before = before or _judged(proposal, resolved)
+    half = any(isinstance(one, Principal) for part in resolved.factors() for one in _inside(part))
+    other, likelihood, new = _fewer_columns(proposal, wanted, half)
+    before = _judged(proposal, resolved, half) if half or before is None else before
     if _is_better(new, before) if other.apart and not other.aside else clearly_better(new.logs, before.logs):
         return other, likelihood
     return proposal, resolved
 
 
-def _fewer_columns(proposal: Proposal, wanted: Collection[str | int]) -> tuple[Proposal, Likelihood, Judged]:
+def _fewer_columns(proposal: Proposal, wanted: Collection[str | int], half: bool) -> tuple[Proposal, Likelihood, Judged]:
     """The same with columns apart, bystanders set aside, and the others correlated again unless they are better apart."""
     apart = rejoined(proposal, apart=APART)
-    resolved, judged = _resolved(apart)
-    tried = [_without(apart, resolved, wanted, find) for find in (bystanders, silent)]
+    resolved, judged = _resolved(apart, half)
+    tried = [_without(apart, resolved, wanted, find, half) for find in (bystanders, silent)]
     fewer = [one for one in tried if one is not None]
     return max(fewer, key=lambda one: one[2].logs.mean()) if fewer else (apart, resolved, judged)
 
 
 def _without(
-    apart: Proposal, resolved: Likelihood, wanted: Collection[str | int], find: Finder
+    apart: Proposal, resolved: Likelihood, wanted: Collection[str | int], find: Finder, half: bool
 ) -> tuple[Proposal, Likelihood, Judged] | None:
     """The same without columns that say nothing, and what is left correlated unless it is better apart; None if all say something."""
     found, likelihood = set_aside(apart, resolved, wanted, find)
     if not found.aside:
         return None
     other = rejoined(found, apart="")
-    together, new = _resolved(other)
-    left = _judged(found, likelihood)
+    together, new = _resolved(other, half)
+    left = _judged(found, likelihood, half)
     if _few_rows(together, other) and _is_better(left, new):
         other, together, new = found, likelihood, left
     names = columns_of(apart, resolved)
@@ -92,7 +94,8 @@ def _without(
     if rest is None:
         return None
     own = data[some_rows(len(data), WIDTH)][:, places]
-    return other, together, Judged(new.logs + of_one_law(_settled(rest, own[::2]), own), new.clusters)
+    law = _settled(rest, own[::2]) if half else rest
+    return other, together, Judged(new.logs + of_one_law(law, own), new.clusters)
 
 
 def _settled(likelihood: Likelihood, rows: FloatArray) -> Likelihood:
@@ -127,10 +130,11 @@ class Judged(NamedTuple):
     clusters: int
 
 
-def _judged(proposal: Proposal, resolved: Likelihood) -> Judged:
+def _judged(proposal: Proposal, resolved: Likelihood, half: bool = False) -> Judged:
+    """`half`: with what is open in the likelihood taken from the rows that are not left out."""
     data = resolved.check(proposal.X)
     rows = data[some_rows(len(data), WIDTH)]
-    return Judged(*left_out(_of_the_others(proposal.likelihood, resolved, rows[::2]), rows))
+    return Judged(*left_out(_of_the_others(proposal.likelihood, resolved, rows[::2]) if half else resolved, rows))
 
 
 def _of_the_others(likelihood: Likelihood, resolved: Likelihood, rows: FloatArray) -> Likelihood:
@@ -142,9 +146,9 @@ def _of_the_others(likelihood: Likelihood, resolved: Likelihood, rows: FloatArra
     return likelihood.resolve(rows) if any(isinstance(one, NUMBERS) for one in _inside(likelihood)) else resolved
 
 
-def _resolved(proposal: Proposal) -> tuple[Likelihood, Judged]:
+def _resolved(proposal: Proposal, half: bool = False) -> tuple[Likelihood, Judged]:
     likelihood = proposal.likelihood.resolve(proposal.X)
-    return likelihood, _judged(proposal, likelihood)
+    return likelihood, _judged(proposal, likelihood, half)
 
 
 def _is_better(new: Judged, old: Judged) -> bool:

@@ -83,7 +83,7 @@ def _by_themselves(likelihood: Likelihood, rows: FloatArray, columns: list[int])
         alone = likelihood.for_columns([j])
         bound = None if alone is None else alone.bind(np.ascontiguousarray(rows[:, [j]]))
         gains.append(0.0 if bound is None else tree_score(bound) - float(bound.log_marginals(one).sum()))
-    return np.asarray(gains) > LEAST_EVIDENCE + np.log(len(columns))
+    return np.asarray(np.array(gains) > LEAST_EVIDENCE + np.log(len(columns)), dtype=np.bool_)
 
 
 def _in_pairs(rows: FloatArray, columns: list[int]) -> npt.NDArray[np.bool_]:
@@ -98,4 +98,5 @@ def _in_pairs(rows: FloatArray, columns: list[int]) -> npt.NDArray[np.bool_]:
     np.fill_diagonal(rho, 0.0)
     gains = -n / 2 * np.log(np.maximum(1 - rho**2, SURE)) - np.log(np.maximum(n, 1)) / 2
     pairs = len(columns) * (len(columns) - 1) / 2
-    return np.asarray(gains.max(axis=0) > LEAST_EVIDENCE + np.log(pairs))
+    most: FloatArray = gains.max(axis=0)
+    return np.asarray(most > LEAST_EVIDENCE + np.log(pairs), dtype=np.bool_)

@@ -80,6 +80,8 @@ _SECONDS = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "std", "stunden"), 3600.0),
     **dict.fromkeys(("d", "day", "days", "tag", "tage"), 86_400.0),
     **dict.fromkeys(("w", "wk", "wks", "week", "weeks"), 604_800.0),
+    **dict.fromkeys(("mo", "mos", "mth", "mths", "month", "months", "monat", "monate"), 365.2425 * 86_400 / 12),
+    **dict.fromkeys(("y", "yr", "yrs", "year", "years", "jahr", "jahre"), 365.2425 * 86_400),
 }
 _LONGEST = 60
 SOME = 200  # texts are looked at first

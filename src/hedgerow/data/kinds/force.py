@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from hedgerow.data.kinds.compound import find_compound
 from hedgerow.data.kinds.dates import DAY, YEAR, Order, epoch_unit, find_order, plain_letters, read_span
 from hedgerow.data.kinds.guess import AS_IS, floats, levels_of
 from hedgerow.data.kinds.moments import CYCLES, NAMED, TURNS
@@ -128,6 +129,9 @@ def _number(raw: Raw, name: str | int, word: str, length: str) -> Guess:
         if word == "number" and order is not None and order[0] in ("clock", "spans"):
             read = "spans" if all(read_span(text) is not None for text in texts) else order[0]
             return "number", f"{GIVEN}: seconds", {"read": read, "scale": 1e-6}
+        parts = find_compound(texts, counts.tolist()) if found is None and word == "number" else None
+        if parts is not None:
+            return "number", f"{GIVEN}: {parts[1]}", {"read": parts[0]}
         how = {
             "read": "numbers",
             "decimal": manner.decimal,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import pdtrc
 
+from hedgerow.data.kinds.compound import COMPOUND, find_compound
 from hedgerow.data.kinds.dates import DAY, YEAR, Order, find_order, plain_letters, read_clock, read_moment, read_span, read_yearless
 from hedgerow.data.kinds.moments import CLOCK_NUMBERS, NAMED, from_digits, like_clocks, moments, when_numbers
 from hedgerow.data.kinds.numbers import Manner, find_manner, limits, why_no_number
@@ -45,7 +46,7 @@ EXACT = 2.0**53
 MOST_BEYOND = 5.0  # rows that a law of counts may promise beyond the largest
 #: Nines stand for a gap where they lie further off than all other numbers are apart, and more than one row has them.
 LEAST_DIFFERENT, LEAST_NINES = 10, 2
-READERS: Mapping[str, Any] = {"clock": read_clock, "spans": read_span, "yearless": read_yearless}
+READERS: Mapping[str, Any] = {"clock": read_clock, "spans": read_span, "yearless": read_yearless, **COMPOUND}
 
 
 def guess(raw: Raw, name: str | int, owner: str) -> Guess:
@@ -129,12 +130,11 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
         return "drop", "no entry at all", AS_IS
     told = [text for text in texts if not is_gap(text, among_numbers=text.lower() not in TRUE)]
     small = {text.lower() for text in told}
-    if small and small <= TRUE | FALSE and small & TRUE and small & FALSE:
-        return (
-            "boolean",
-            f"yes or no ({', '.join(told[:4])})",
-            {"read": "truths", "true": sorted(small & TRUE), "false": sorted(small & FALSE)},
-        )
+    yes, no = small & TRUE, small & FALSE
+    how: Mapping[str, Any]
+    if yes and no and small <= TRUE | FALSE | {"0", "1"}:  # 0 and 1 by themselves are numbers
+        how = {"read": "truths", "true": sorted(yes | small & {"1"}), "false": sorted(no | small & {"0"})}
+        return "boolean", f"yes or no ({', '.join(told[:4])})", how
     if len(texts) == 1 and int(counts[0]) < len(raw.values) and texts[0].lower() in TRUE | {"x"}:
         return (
             "boolean",
@@ -151,7 +151,6 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
         return _names(texts, counts, "codes in digits, as the name says", said)
     if "version" in said and all(re.match("v?[0-9]", text) for text in told):
         return _names(texts, counts, "versions, as the name says", said)
-    how: Mapping[str, Any]
     for what, names in NAMED.items():
         plain = {plain_letters(text) for text in told}
         if plain <= set(names) and len({names[text] for text in plain}) > 2:
@@ -173,6 +172,10 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
     manner = find_manner(texts, counts.tolist())
     if manner is not None:
         return _number_texts(raw, manner, said, f"X[{name!r}]", owner)
+    parts = find_compound(texts, counts.tolist())
+    if parts is not None:
+        how = {"read": parts[0]}
+        return _numbers(floats(raw, how), said, how, f"X[{name!r}]", owner, parts[1])
     kind, why, how = _names(texts, counts, "names", said)
     odd = why_no_number(texts, counts.tolist())
     return kind, f"{why}; {odd}" if odd else why, how

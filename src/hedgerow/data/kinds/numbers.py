@@ -32,7 +32,7 @@ _FOOTNOTE = re.compile(r"(?<=[0-9%])\s*(?:[*†‡§¹²³⁴⁵⁶⁷⁸⁹]+|(
 _ERROR = re.compile(r"\s*(?:±|\+/-|\+-)\s*[0-9.,]+")
 _POWER = re.compile(r"(?<=[0-9])\s*(?:[×x·*]\s*10\s*(?:\^|\*\*)\s*\(?([+\-−]?[0-9]{1,3})\)?|[dD]([+-][0-9]{2,3})$)")
 _PAIR = re.compile(r"(?:point\s*)?\(?\s*[+\-−]?[0-9]+(?:\.[0-9]+)?\s*[,;/:x×\s]\s*[+\-−]?[0-9]+(?:\.[0-9]+)?\s*\)?", re.IGNORECASE)
-_OUT_OF = re.compile(r"\s*/\s*([0-9]+)$")
+_OUT_OF = re.compile(r"\s*(?:/|\b(?:out\s+)?of\b|\bvon\b)\s*([0-9]+)$", re.IGNORECASE)
 #: Units of one kind, which may stand in one column; of the first, that nothing stands for one.
 _FAMILIES: tuple[dict[str, float], ...] = (
     {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "bn": 1e9, "thousand": 1e3, "mio": 1e6, "million": 1e6, "mrd": 1e9, "billion": 1e9},
