@@ -74,3 +74,15 @@ def test_similarity_of_5000_points_in_little_memory() -> None:
 def test_bad_rows_are_refused(rows: list[object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         similarity(np.zeros((2, 9), dtype=int), rows=rows)
+
+
+def test_a_block_of_the_similarity_is_that_of_the_whole_on_either_way(monkeypatch) -> None:
+    rng = np.random.default_rng(8)
+    labels = rng.integers(0, 4, (30, 40))
+    whole = similarity(labels)
+    rows, columns = [3, 17, 3, -1], [0, 39, 5]
+    for few in (512, 0):
+        monkeypatch.setattr("hedgerow.summaries.coclustering._FEW_POINTS", few)
+        monkeypatch.setattr("hedgerow.summaries.coclustering._MORE_PAIRS", 16 if few else 0)
+        np.testing.assert_array_equal(similarity(labels, rows=rows, columns=columns), whole[np.ix_(rows, columns)])
+        np.testing.assert_array_equal(similarity(labels, rows=rows), whole[rows])

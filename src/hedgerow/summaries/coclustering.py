@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from hedgerow import _core
 from hedgerow.errors import ParameterError, require
 from hedgerow.summaries.narrow import NarrowLabels, as_points, as_stored
-from hedgerow.summaries.partitions import Labels, as_draws, as_partition, count_clusters, merge_points
+from hedgerow.summaries.partitions import Labels, as_draws, as_partition, canonical, count_clusters, merge_points
 from hedgerow.summaries.points import Points
 
 __all__ = ["cluster_affinity", "home_affinity", "similarity"]
@@ -27,6 +27,7 @@ Array = npt.NDArray[np.float64]
 
 _DENSE_LIMIT = 20_000  # points; n × n in float32 is 1.6 GB there
 _BYTES = 64 << 20  # scratch of one block of columns
+_FEW_POINTS, _MORE_PAIRS = 512, 16  # all pairs of so many points, or so many pairs for one asked for, cost less than one-hot products
 _WORTH_A_THREAD = 1 << 20
 _MAX_DRAWS = 1 << 24  # float32 counts are whole numbers up to here
 
@@ -75,6 +76,10 @@ def similarity(
         whole = _whole(draws)
         return whole if place is None else whole[np.ix_(place, place)]
     left, right = _indices(rows, n, "rows"), _indices(columns, n, "columns")
+    points, both = np.unique(np.concatenate([left, right]), return_inverse=True)
+    if points.size <= _FEW_POINTS or points.size**2 <= _MORE_PAIRS * left.size * right.size:  # all pairs of them are few enough
+        whole = _whole(canonical(draws[:, points if place is None else place[points]]))
+        return whole[np.ix_(both[: left.size], both[left.size :])]
     asked = np.concatenate([left, right])
     taken = draws[:, asked if place is None else place[asked]].astype(np.int32, copy=False)
     merged, _, of_asked = merge_points(taken)  # each worked out once
