@@ -435,6 +435,9 @@ class PartitionSearch:
     def limit(self, least: int, most: int) -> None:
         """Keep the number of clusters between the two."""
 
+    def hold(self, points: NDArray[numpy.int32]) -> None:
+        """Leave these points where they are in all sweeps from here on."""
+
     def join_down(self, most: int) -> None:
         """Join the two clusters that cost least until there are so many."""
 

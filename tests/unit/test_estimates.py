@@ -64,10 +64,8 @@ def test_clusters_without_a_firm_boundary_are_those_of_a_draw() -> None:
     assert np.bincount(found.labels).min() > 60
     assert (found.labels == canonical(stack)).all(axis=1).any() or (found.labels == 1 - canonical(stack)).all(axis=1).any()
     assert (found.limits, found.unlimited, found.large) == ((2, 2), 1, (2, 2))
-    assert (
-        "among those near draws with at least 2 clusters of 2 rows or more, as 95% of the draws have (without that limit 1)"
-        in found.words
-    )
+    told = "among those near draws with at least 2 clusters of 2 rows or more, as 95% of the draws have (without that limit 1)"
+    assert told in found.words
     assert point_estimate(stack, weight=1.2).n_clusters == 1
 
 

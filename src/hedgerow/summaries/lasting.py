@@ -18,7 +18,7 @@ __all__ = ["improve", "lasting"]
 
 
 def lasting(draw: Labels, found: Labels, copies: npt.NDArray[np.int64], these: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-    """Which of `these` clusters of a draw are in `found`: one there has more than half of its rows, and consists of it by more than half.
+    """Which of `these` clusters of a draw are in `found`, where one has most of the rows, and most of its rows are these.
 
     >>> import numpy as np
     >>> lasting(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 0, 0, 1]), np.ones(5, np.int64), np.array([0, 1])).tolist()

@@ -1,6 +1,6 @@
 """Is the answer on clusters that overlap the posterior's, or that of chains that have not mixed? The row `overlap` of `waiting`.
 
-python -m benchmarks overlap
+python -m benchmarks overlapping
 
 Four chains each, after warm-ups of several lengths, of a long run, and of Gibbs from the labels that rows were made with: R-hat of the
 log joint and number of clusters, adjusted Rand index against these labels (mean over draws, and of the point estimate), and expected
