@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow import _core
 from hedgerow.data import ring13
 from hedgerow.errors import ParameterError
-from hedgerow.summaries import by_size, canonical, cluster_table, point_estimate, vi
+from hedgerow.summaries import by_size, canonical, cluster_table, estimate, point_estimate, vi
 from hedgerow.summaries.distances import LOSSES, count_function, expected_losses
 
 
@@ -239,7 +239,8 @@ def test_rounding_does_not_choose_between_equals(monkeypatch) -> None:
         np.testing.assert_array_equal(point_estimate(stack).labels, labels)
 
 
-def test_draws_stand_in_for_the_rest_only_where_clusters_would_be_lost() -> None:
+@pytest.mark.parametrize("many", [1 << 21, 0])
+def test_draws_stand_in_for_the_rest_only_where_clusters_would_be_lost(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two clusters parted anywhere are those of a draw; rows in doubt beside them are where most draws have them."""
     rng = np.random.default_rng(0)
     parted = (np.arange(200) >= np.arange(5, 196)[:, None]).astype(int)
@@ -247,6 +248,7 @@ def test_draws_stand_in_for_the_rest_only_where_clusters_would_be_lost() -> None
     doubtful = np.arange(120) % 4 == 0
     others[:, doubtful] = np.where(rng.random((len(parted), 30)) < 0.25, rng.integers(2, 5, (len(parted), 30)), others[:, doubtful])
     stack = np.concatenate([parted, others], axis=1)
+    monkeypatch.setattr(estimate, "_MANY", many)  # of points and draws, from which only the best descents are followed to the end
     found = point_estimate(stack)
     assert (found.large, found.unlimited) == ((5, 4), 4)
     best = expected_losses(stack.astype(np.int32), np.ones(320, np.int64), np.full(len(stack), 1 / len(stack)), "vi", 1.0, None).min()
