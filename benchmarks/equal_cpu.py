@@ -11,6 +11,7 @@ so that the memory of making them is not counted.
 from __future__ import annotations
 
 import argparse
+import importlib
 import resource
 import tempfile
 import time
@@ -57,6 +58,7 @@ def over_shards(model: hr.Mixture, paths: Sequence[Path], workers: int, seed: in
         def spent() -> float:
             return time.process_time() + sum(client.run(time.process_time).values())
 
+        client.run(importlib.import_module, "hedgerow.distributed")
         began = spent()
 
         def tell(update: Any) -> bool:
