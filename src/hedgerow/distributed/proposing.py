@@ -46,6 +46,8 @@ class DistributedProposal(Proposal):
     ----------
     likelihood, reasons, X, reading, mixture, apart, aside :
         As of `hedgerow.Proposal`; X is the sample that was looked at.
+    copies : None
+        Rows in shards count each, also those that are exact copies of others.
     shards :
         Where all rows are.
     client : distributed.Client, optional
