@@ -169,7 +169,7 @@ def test_the_command(folder, tmp_path, monkeypatch, capsys) -> None:
     command = ["fit", "--shards", str(folder / "part-*.parquet"), "--out", "run"]
     assert main([*command, "--draws", "4", "--warmup", "2", "--chains", "1", "--seed", "1", "--quiet"]) == 0
     told = capsys.readouterr().out
-    assert "600 rows. Looked at: 600 of them" in told
+    assert "600 rows. Looked at: 600 of them" in " ".join(told.split())  # where lines break hangs on the folder
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         *("checkpoint", "labels", "profiles.csv", "report.html", "run.hedge"),
     ]
