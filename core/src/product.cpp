@@ -162,13 +162,13 @@ class ProductStatistics final : public Statistics {
   }
 
  private:
-  double total(double (Statistics::*log_density)(int, const double*), int row, const double* atom) {
-    double total = 0.0;
+  double total(double (Statistics::*density)(int, const double*), int row, const double* atom) {
+    double sum = 0.0;
     for (const auto& part : parts_) {
-      total += (*part.*log_density)(row, atom);
+      sum += (*part.*density)(row, atom);
       atom += part->atom_size();
     }
-    return total;
+    return sum;
   }
 
   const Product& family_;
