@@ -7,7 +7,7 @@ nothing is found. So one begins at the other end, with columns of measurements t
 * go with another: clusters that differ in two columns tie them, as anything does that they share. With rho their rank correlation in n
   rows, -n/2 log(1 - rho^2) - log(n)/2 is about the log Bayes factor of a line through both (BIC).
 
-Either by odds of 3 : 1 for each column, or pair of columns, that there is to try. A tree over these gives clusters, and the columns
+Either by odds of 3 : 1 for each column, or pair of columns, that there is to try. Trees over these give clusters, and the columns
 about which those say something (odds of 3 : 1 for a law in every cluster) are the next to begin with, until none comes or goes. Silent
 are those that were neither among the first nor among the last.
 """
@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 from hedgerow.likelihoods import Likelihood
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.fitting import some_rows, tree_score
-from hedgerow.proposing.aside import LEAST_COLUMNS, LEAST_EVIDENCE, own_law, tree_over
+from hedgerow.proposing.aside import LEAST_COLUMNS, LEAST_EVIDENCE, evidence
 
 __all__ = ["silent"]
 
@@ -64,10 +64,10 @@ def silent(likelihood: Likelihood, data: FloatArray, moments: Collection[Collect
     begun = [j for j, tells in zip(looked_at, first, strict=True) if tells]
     now, gains = begun, dict.fromkeys(looked_at, 0.0)
     for _ in range(TURNS):
-        labels = tree_over(likelihood, rows, sorted([*now, *others])) if now else None
-        if labels is None:
+        found = evidence(likelihood, rows, sorted([*now, *others]), [[j] for j in looked_at]) if now else []
+        if not found:
             return {}
-        gains = {j: own_law(likelihood, rows, [j], labels) for j in looked_at}
+        gains = dict(zip(looked_at, found, strict=True))
         before, now = now, [j for j, gain in gains.items() if gain > LEAST_EVIDENCE]
         if now == before:
             break
