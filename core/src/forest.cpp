@@ -32,7 +32,7 @@ void Forest::clear() {
   tags_.clear();
   log_q_.assign(plain_ ? 0 : static_cast<std::size_t>(kScratch) * R_, 0.0);
   weight_.assign(plain_ ? 0 : kScratch, 0.0);
-  kappa_.clear();
+  forget_kappa();
   stamp_ = 0;
   grow();
 }
@@ -56,7 +56,10 @@ const double* Forest::log_q(Ref a) const {
 }
 
 double Forest::find_kappa(int m) const {
-  if (m >= kFewKappa) return measure_.log_kappa(m);
+  if (m >= kFewKappa) {
+    if (far_kappa_.empty()) far_kappa_.resize(kFewKappa);
+    return (far_kappa_[m % kFewKappa] = {m, measure_.log_kappa(m)}).value;
+  }
   if (kappa_.empty()) kappa_.assign(kFewKappa, kUnknown);
   return kappa_[m] = m == 0 ? 0.0 : measure_.log_kappa(m);
 }

@@ -9,7 +9,7 @@ constexpr double kBeyondNotice = -40.0;
 
 void Forest::refresh(bool everything) {
   std::fill(weight_.begin(), weight_.end(), kUnknown);
-  kappa_.clear();
+  forget_kappa();
   std::vector<int> met;
   for (Ref root : roots_) {
     met.clear();
@@ -126,7 +126,7 @@ void Forest::restore(PagedVector<Inner> inner, std::vector<int> free_nodes, std:
   leaf_parent_.assign(likelihood_.rows(), kNoRef);
   leaf_stamp_.assign(likelihood_.rows(), 0);
   weight_.assign(plain_ ? 0 : inner_.size(), kUnknown);
-  kappa_.clear();
+  forget_kappa();
   for (int c = kScratch; c < static_cast<int>(inner_.size()); ++c) {
     if (splittable(c))
       for (Ref child : {inner_[c].left, inner_[c].right}) set_parent(child, c);

@@ -10,6 +10,7 @@
 namespace hedgerow {
 namespace {
 constexpr int kTableLimit = 1 << 20;
+constexpr int kNear = 1 << 14;  // rows: up to here constants are summed term by term
 }  // namespace
 
 GaussianWishart::GaussianWishart(const double* x, int n, int d, const double* mean, double r, double nu, const double* psi,
@@ -24,6 +25,13 @@ GaussianWishart::GaussianWishart(const double* x, int n, int d, const double* me
     for (int j = 0; j < i; ++j) upright_ = upright_ && chol_[packed::size(i) + j] == 0.0;
   if (power != 1.0)
     for (double& l : chol_) l /= std::sqrt(power);
+  for (int j = 0; j < d; ++j) {
+    log_gammas_ += lgamma(0.5 * (nu - j));
+    gammas_.add(-0.5 * j);
+    step_.add(0.5 * (power - j));
+    step_.add(-0.5 * j, -1.0);
+  }
+  far_from_ = static_cast<int>(std::min(1e9, std::max<double>(kNear, (GammaSum::kFar * (d + power) - nu) / power)));
   append(x, n);
 }
 
@@ -43,11 +51,12 @@ void GaussianWishart::own_rows(int n) {
   y_->resize(static_cast<std::size_t>(n) * d_);
   log_single_.resize(n);
   if (!gap_of_.empty()) gap_of_.resize(n, -1);
-  grow_tables(n);
+  grow_tables(std::max(n, static_cast<int>(std::min<std::int64_t>(came_, kNear))));
 }
 
 void GaussianWishart::append(const double* x, int n) {
   const int first = n_;
+  came_ += n;
   own_rows(n_ + n);
   std::vector<double> whole(d_);
   for (int i = first; i < n_; ++i, x += d_) {
@@ -66,6 +75,7 @@ void GaussianWishart::take(const Likelihood& other, const int* to) {
   const auto& o = dynamic_cast<const GaussianWishart&>(other);
   if (o.d_ != d_) throw std::invalid_argument("rows must have the same number of columns");
   int n = n_;
+  came_ += o.n_;
   for (int i = 0; i < o.n_; ++i) n = std::max(n, to[i] + 1);
   own_rows(n);
   for (int i = 0; i < o.n_; ++i) {
@@ -169,6 +179,8 @@ void GaussianWishart::grow_tables(int n) {
 double GaussianWishart::marginal_constant(int n) const {
   if (n < static_cast<int>(marginal_table_.size())) return marginal_table_[n];
   const double worth = power_ * n;
+  if (n >= far_from_)
+    return 0.5 * d_ * std::log(r_ / (r_ + n)) - worth * (0.5 * d_ * kLogPi + log_det_l_) + gammas_.at(0.5 * freedom(n)) - log_gammas_;
   double total = -0.5 * worth * d_ * kLogPi + 0.5 * d_ * std::log(r_ / (r_ + n)) - worth * log_det_l_;
   for (int j = 0; j < d_; ++j) total += lgamma(0.5 * (nu_ + worth - j)) - lgamma(0.5 * (nu_ - j));
   return total;
@@ -176,6 +188,11 @@ double GaussianWishart::marginal_constant(int n) const {
 
 double GaussianWishart::predictive_constant(int n) const {
   if (n < static_cast<int>(predictive_table_.size())) return predictive_table_[n];
+  if (n >= far_from_) {
+    const double z = 1.0 / (r_ + n + 1.0);  // log((r + n)/(r + n + 1)) = log(1 − z)
+    const double shrunk = z * (1.0 + z * (1.0 / 2 + z * (1.0 / 3 + z / 4)));
+    return step_.at(0.5 * freedom(n)) - 0.5 * d_ * shrunk - power_ * (0.5 * d_ * kLogPi + log_det_l_);
+  }
   if (power_ != 1.0) {  // nothing telescopes
     double total = 0.5 * d_ * std::log((r_ + n) / (r_ + n + 1.0)) - power_ * (0.5 * d_ * kLogPi + log_det_l_);
     for (int j = 0; j < d_; ++j) total += log_rising_any(0.5 * (freedom(n) - j), 0.5 * power_);

@@ -191,12 +191,17 @@ class Forest {
  private:
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   static constexpr double kLog2 = 0.693147180559945309;
-  // log κ(m), small ones from a table of this forest's own: it is asked for several times at every node of every path. Hyper-parameters
-  // change with every batch of a stream, so the table is short and filled in as it is asked for.
+  // log κ(m) from tables of this forest's own: it is asked for several times at every node of every path. Hyper-parameters change with
+  // every batch of a stream, so the tables are short and filled in as they are asked for; larger m take the places of others.
   static constexpr int kFewKappa = 4096;
   double kappa(int m) const {
     if (m < static_cast<int>(kappa_.size()) && !std::isnan(kappa_[m])) return kappa_[m];
+    if (m >= kFewKappa && !far_kappa_.empty() && far_kappa_[m % kFewKappa].m == m) return far_kappa_[m % kFewKappa].value;
     return find_kappa(m);
+  }
+  void forget_kappa() const {
+    kappa_.clear();
+    far_kappa_.clear();
   }
   double find_kappa(int m) const;
   double mixed_weight(Ref a, Ref b) const;
@@ -229,6 +234,11 @@ class Forest {
   std::vector<double> log_q_;           // mixed only: R values per inner node
   mutable std::vector<double> weight_;  // and one value, unknown until it is asked for
   mutable std::vector<double> kappa_;   // plain only
+  struct Known {
+    int m = -1;
+    double value = 0.0;
+  };
+  mutable std::vector<Known> far_kappa_;
 
   std::vector<Ref> roots_;
   std::vector<int> tags_, front_;
