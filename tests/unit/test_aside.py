@@ -84,7 +84,8 @@ class Stray:
     """`ibhc`, whose trees from some seeds go wrong: their clusters are those of the column that is judged."""
 
     def __init__(self, labels: np.ndarray, wrong: set[int]) -> None:
-        self.labels, self.wrong, self.seeds = labels, wrong, []
+        self.labels, self.wrong = labels, wrong
+        self.seeds: list[int] = []
 
     def __call__(self, *given: Any, seed: int, **named: Any) -> Any:
         self.seeds.append(seed)

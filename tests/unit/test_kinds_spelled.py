@@ -300,3 +300,32 @@ def test_numbers_with_a_unit_are_no_times() -> None:
     frame = pd.DataFrame({"x": [f"{x} kg" for x in MEASURED]})
     with pytest.raises(ParameterError, match="must hold dates, times or seconds since 1970"):
         understand(frame, {"x": "time"})
+
+
+def test_names_that_differ_in_case_or_spaces_only_are_one_level() -> None:
+    rng = np.random.default_rng(0)
+    plain = rng.choice(["red", "blue", "green"], 90)
+    spelled = np.array([rng.choice([name, name, name, name.upper(), f" {name.title()} "]) for name in plain])
+    table = pd.DataFrame({"colour": spelled, "x": rng.normal(size=90) + 6 * (plain == "red")})
+    for given in (table, np.array(table[["colour", "x"]].astype(str), dtype=str)):
+        column = understand(given).columns[0]
+        assert (column.kind, column.how["levels"]) == ("category", ["blue", "green", "red"])
+        assert "names, 3 different ones; " in column.why
+        assert "and 2 more such read as one: they differ in case or spaces only" in column.why
+    reading = Reading.from_json(understand(table).to_json())
+    new = pd.DataFrame({"colour": ["RED", "bLUE ", "green", "pink"], "x": [0.0, 0.0, 0.0, 0.0]})
+    with pytest.warns(UserWarning, match="pink"):
+        assert reading.table(new).column("colour").values.tolist() == [2, 0, 1, -1]
+    post = hr.propose(table).sample(draws=5, warmup=5, chains=1, seed=0, progress=False)
+    same = new.assign(colour=["red", "blue", "green", "green"])
+    assert post.predict(same).tolist() == post.predict(same.assign(colour=["Red", "BLUE", " green", "GREEN"])).tolist()
+
+
+def test_names_keep_their_spelling_where_it_was_said_or_tells_rows_apart() -> None:
+    names = pick("AA", "Aa", "aa")
+    for table, columns in (({"g": pd.Series(names, dtype="category")}, None), ({"g": names}, {"g": "category"})):
+        assert len(understand(pd.DataFrame({**table, "x": RNG.normal(size=N)}), columns).columns[0].how["levels"]) == 3
+    assert understand(pd.DataFrame({"x": [1.5, 2.5, 3.1], "key": ["ab", "aB", "Ab"]})).columns[1].kind == "id"
+    assert understand(pd.DataFrame({"x": RNG.normal(size=N), "same": pick("Red", "red")})).columns[1].kind == "drop"
+    told = understand(pd.DataFrame({"x": RNG.normal(size=N), "colour": pick("red", "blue")})).columns[1]
+    assert "spelled" not in told.how

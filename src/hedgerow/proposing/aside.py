@@ -9,11 +9,11 @@ column is judged by trees over the others: with x its entries in the clusters c 
 compares "every cluster has its own law of x" with "all have one". Where the odds for one law are 3 : 1 or more (where evidence begins
 for Kass and Raftery, 1995; two clusters of fifty rows can just show it), the column is set aside.
 
-A tree is grown row by row, in an order that chance gives, and where the others have gaps it fills them in once. One that goes wrong puts
-rows of two clusters together, and which rows these are is not independent of x: animals whose bill nobody measured go by their weight,
-and so by their sex. So five trees are grown, each in another order and with gaps drawn anew, and the median of their evidence counts;
-three are enough where they agree. The most probable tree would not do: with gaps, its log joint is an estimate from one draw of the
-fillings.
+A tree is grown row by row, in an order that chance gives, and where the others have gaps it fills them in once. One that goes wrong
+puts rows of two clusters together, and which rows these are is not independent of x: animals whose bill nobody measured go by their
+weight, and so by their sex. So five trees are grown, each in another order and with gaps drawn anew, and the median of their evidence
+counts; three are enough where they agree. The most probable tree would not do: with gaps, its log joint is an estimate from one draw
+of the fillings.
 
 When a row was measured is judged too, the days since the first and the points of each circle (hour, weekday, month) by themselves: such
 columns are spread evenly more often than not, and bell curves would be laid along them like beads. As they vary together with the

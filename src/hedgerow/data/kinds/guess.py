@@ -24,7 +24,7 @@ from hedgerow.data.kinds.words import FALSE, TRUE, hints, is_gap
 from hedgerow.data.tables import FloatArray
 from hedgerow.errors import require
 
-__all__ = ["Guess", "floats", "guess", "levels_of"]
+__all__ = ["Guess", "floats", "guess", "letters", "levels_of"]
 
 AS_IS: Mapping[str, Any] = {"read": "as is"}
 #: Whole numbers are taken for counts up to this mean, if they reach down to 1 or 0: beyond it a Gaussian does as well.
@@ -176,7 +176,7 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
     if parts is not None:
         how = {"read": parts[0]}
         return _numbers(floats(raw, how), said, how, f"X[{name!r}]", owner, parts[1])
-    kind, why, how = _names(texts, counts, "names", said)
+    kind, why, how = _spelled(texts, counts, said)
     odd = why_no_number(texts, counts.tolist())
     return kind, f"{why}; {odd}" if odd else why, how
 
@@ -199,6 +199,29 @@ def _number_texts(raw: Raw, found: tuple[Manner, list[str]], said: set[str], pla
     if ends and kind not in ("drop", "id"):
         why += f"; {', '.join(repr(text) for text in ends[:3])}{', ...' if len(ends) > 3 else ''} taken for the number itself"
     return kind, why, extra
+
+
+def _spelled(texts: list[str], counts: npt.NDArray[np.int64], said: set[str]) -> Guess:
+    """Names, those that differ only in case or in spaces at the ends read as one level, by its commonest spelling."""
+    found = _names(texts, counts, "names", said)
+    spellings: dict[str, list[int]] = {}
+    for place in np.argsort(-counts, kind="stable"):
+        spellings.setdefault(letters(texts[place]), []).append(int(place))
+    several = [[texts[place] for place in places] for places in spellings.values() if len(places) > 1]
+    if not several or found[0] in ("id", "text"):
+        return found
+    first = sorted(spellings.values(), key=lambda places: texts[places[0]])
+    kind, why, how = _names([texts[places[0]] for places in first], np.array([counts[places].sum() for places in first]), "names", said)
+    if kind in ("id", "text"):
+        return found
+    shown = ", ".join(repr(text) for text in several[0][:4])
+    more = f" and {len(several) - 1} more such" if len(several) > 1 else ""
+    return kind, f"{why}; {shown}{more} read as one: they differ in case or spaces only", {**how, "spelled": "any case"}
+
+
+def letters(text: str) -> str:
+    """A name without what is chance in its spelling: case, and spaces at the ends."""
+    return text.strip().casefold()
 
 
 def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str, said: set[str]) -> Guess:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.kinds.force import force
-from hedgerow.data.kinds.guess import FEW_CODES, floats, guess
+from hedgerow.data.kinds.guess import FEW_CODES, floats, guess, letters
 from hedgerow.data.kinds.moments import TURNS
 from hedgerow.data.kinds.numbers import Manner
 from hedgerow.data.kinds.raw import Guess, Raw, raw_columns
@@ -286,10 +286,11 @@ def _circle(turns: FloatArray, why: str) -> list[Series]:
 def _levels(raw: Raw, how: Mapping[str, Any]) -> tuple[Any, list[str]]:
     """Places in the levels, -1 for a gap; what is no level is the rest of them, if they have one."""
     levels = [*how["levels"], *(["other"] if how["rest"] and "other" not in how["levels"] else [])]
-    index = {text: place for place, text in enumerate(levels)}
+    key = letters if "spelled" in how else str
+    index = {key(text): place for place, text in enumerate(levels)}
     rest = index["other"] if how["rest"] else -1
     if raw.form == "texts":
-        places = [-1 if is_gap(text) and text not in index else index.get(text, rest) for text in raw.texts]
+        places = [-1 if is_gap(text) and key(text) not in index else index.get(key(text), rest) for text in raw.texts]
         return np.array([*places, -1], dtype=np.int32)[raw.values], levels
     plain = [None if value != value else str(int(value)) if float(value).is_integer() else repr(float(value)) for value in raw.values]
     return np.array([-1 if text is None else index.get(text, rest) for text in plain], dtype=np.int32), levels
