@@ -40,7 +40,8 @@ TEST_CASE("constants of large clusters") {
         for (int n = around - 3; n < around + 3; ++n) {
           const double marginal = family.marginal_constant(n), grown = family.marginal_constant(n + 1);
           const double rounding = 1e-14 * d * n * std::log(static_cast<double>(n) + d);
-          CHECK_MESSAGE(std::abs(grown - marginal - family.predictive_constant(n)) <= rounding, d, " columns, ", n, " rows, power ", power);
+          CHECK_MESSAGE(std::abs(grown - marginal - family.predictive_constant(n)) <= rounding, d, " columns, ", n, " rows, power ",
+                        power);
         }
     }
 }
