@@ -156,3 +156,24 @@ def test_a_column_that_follows_from_others_is_found() -> None:
     assert follows_from_others(both) == [3, 4]
     assert follows_from_others(both + 1e-3 * RNG.normal(size=both.shape)) == []
     assert follows_from_others(X[:3]) == []
+
+
+def test_a_column_is_looked_at_once_however_many_are_remembered(monkeypatch) -> None:
+    from hedgerow.likelihoods import preparing
+
+    looked: list[int] = []
+    monkeypatch.setattr(preparing, "_known", {})
+    monkeypatch.setattr(preparing, "MOST_KNOWN", 2)
+
+    def look(x: np.ndarray) -> hr.Preparation:
+        looked.append(len(x))
+        return hr.Preparation(unit=float(len(x)))
+
+    monkeypatch.setattr(preparing, "_prepared", look)
+    table = np.arange(12.0).reshape(6, 2)
+    column, copy = table[:, 0], table[:, 0].copy()
+    assert preparation_of(column) == preparation_of(copy)
+    assert looked == [6]
+    for n in (5, 4, 6):
+        assert preparation_of(column[:n]).unit == n
+    assert looked == [6, 5, 4, 6]
