@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["mean_and_spread"]
+__all__ = ["mean_and_spread", "percent"]
 
 
 def mean_and_spread(mean: float, sd: float) -> str:
@@ -20,3 +20,10 @@ def mean_and_spread(mean: float, sd: float) -> str:
         decimals = min(max(1 - math.floor(math.log10(float(f"{sd:.1e}"))), 0), 6)
         text = f"{round(mean, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"  # + 0.0: no minus zero
     return text.replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share in whole per cent, halves up as in the page's own script; what is nearly all or nearly nothing is not said to be it."""
+    if 0.0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1.0 - 1e-12 else f"{math.floor(100 * share + 0.5)}%"

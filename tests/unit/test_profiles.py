@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import hedgerow as hr
+from hedgerow.numerals import percent
 from hedgerow.summaries import profiles
 
 
@@ -118,3 +119,15 @@ def test_a_column_of_zeros_and_ones_is_told_by_its_share() -> None:
     assert side["owns"] == "25%"
     assert "±" in side["part"]
     assert "±" in side["tiny"]
+
+
+def test_shares_are_rounded_as_the_page_rounds_them() -> None:
+    assert [percent(share) for share in (0.0, 0.004, 0.005, 0.125, 0.785, 0.996, 1.0)] == [
+        "0%",
+        "<1%",
+        "1%",
+        "13%",
+        "79%",
+        ">99%",
+        "100%",
+    ]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.numerals import mean_and_spread
+from hedgerow.numerals import mean_and_spread, percent
 from hedgerow.report.markup import breakable, escape, hint, table
 from hedgerow.report.pack import FIRST_CARDS, MOST_COLUMNS, is_share, scatter_between
 from hedgerow.report.payload import Profile, ProfilesPart, ReportPayload
@@ -56,7 +56,7 @@ def _cards(payload: ReportPayload, part: ProfilesPart) -> str:
         size = int(sizes[profile.cluster])
         told = f"{size:,} {'point' if size == 1 else 'points'}, {100 * size / len(labels):.1f}%"
         if sure is not None:
-            told += f"; mean certainty {_percent(sure[profile.cluster])}"
+            told += f"; mean certainty {percent(sure[profile.cluster])}"
         cards.append(_card(profile, told, shares))
     more = len(part.profiles) - len(chosen)
     rest = hint(f"{more:,} smaller {'cluster stands' if more == 1 else 'clusters stand'} in the table below.") if more else ""
@@ -106,7 +106,7 @@ def _fact_row(cluster: int, column: str, text: str, direction: str, shares: tupl
 def _importance(part: ProfilesPart) -> str:
     rows = "".join(
         f'<li><span>{breakable(name)}</span><meter min="0" max="1" value="{share:.3f}" aria-label="{escape(name)}"></meter>'
-        f"<span>{_percent(share)}</span></li>"
+        f"<span>{percent(share)}</span></li>"
         for name, share in part.importance[:MOST_TOLD]
     )
     left = len(part.importance) - MOST_TOLD
@@ -138,7 +138,7 @@ def _side_by_side(payload: ReportPayload) -> str:
         heads.append("certainty")
         doubt = np.bincount(labels, weights=np.asarray(payload.points.uncertainty, dtype=np.float64)) / sizes
         for row, value in zip(cells, doubt, strict=True):
-            row.append(_percent(1 - value))
+            row.append(percent(1 - value))
     said = ""
     if payload.columns is not None:
         columns, added, said = _column_cells(payload, labels)
@@ -233,14 +233,7 @@ def _cell(values: NDArray[np.float64], group: _Group) -> str:
     if len(group.places) > 1:
         shares = seen.mean(axis=0)
         most = int(shares.argmax())
-        return f"{group.levels[most]} {_percent(float(shares[most]))}" if shares[most] > 0 else "–"
+        return f"{group.levels[most]} {percent(float(shares[most]))}" if shares[most] > 0 else "–"
     if group.share:
-        return _percent(float(seen.mean()))
+        return percent(float(seen.mean()))
     return mean_and_spread(float(seen.mean()), float(seen.std()) if len(seen) > 1 else math.nan)
-
-
-def _percent(share: float) -> str:
-    """A share in whole per cent; what is nearly all or nearly nothing is not said to be it."""
-    if 0.0 < share < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= share < 1.0 - 1e-12 else f"{100 * share:.0f}%"

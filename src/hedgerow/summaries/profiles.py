@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
 from hedgerow.errors import require
-from hedgerow.numerals import mean_and_spread
+from hedgerow.numerals import mean_and_spread, percent
 from hedgerow.summaries.clusters import Array, stability, table_of, uncertainty
 from hedgerow.summaries.moments import CountMoments, Moments, falling, moments_of
 from hedgerow.summaries.partitions import Labels, as_partition
@@ -54,7 +54,7 @@ def described(name: str, mean: float, spread: float, is_share: bool = False) -> 
     ('sex=male 0%', 'bill_length_mm 37.2 ± 2.0')
     """
     if is_share and not math.isnan(mean):
-        return f"{name} {mean:.0%}"
+        return f"{name} {percent(mean)}"
     return f"{name} {mean_and_spread(mean, spread)}"
 
 
