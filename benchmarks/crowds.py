@@ -61,7 +61,8 @@ def whole(clusters: int) -> None:
     fitted = hr.HedgerowClusterer(random_state=0).fit(X)
     spent, post = time.process_time() - clock, fitted.posterior_
     index = sets.adjusted_rand(truth, fitted.labels_)
-    print(f"default: {fitted.n_clusters_:,} clusters, index {index:.3f}, log joint {post.log_joint.mean():,.0f}, {spent:.0f} s", flush=True)
+    joint = post.log_joint.mean()
+    print(f"default: {fitted.n_clusters_:,} clusters, index {index:.3f}, log joint {joint:,.0f}, {spent:.0f} s", flush=True)
     settings: dict[str, Any] = {"draws": 2 * ITERATIONS, "warmup": ITERATIONS, "chains": 1, "seed": 0, "progress": False}
     post = hr.sample(post.model, X, init=truth, **settings)
     index = sets.adjusted_rand(truth, post.labels[0, -1])
