@@ -42,7 +42,8 @@ class Verdicts:
     def keep(self, name: str, about: str, verdict: Verdict) -> None:
         """Write a verdict down at once: a run may be stopped at any time."""
         self._kept[name] = {"about": about, "verdict": verdict["verdict"], "by": verdict["by"]}
-        rows = [f"{json.dumps(key)}: {json.dumps(row, ensure_ascii=False)}" for key, row in sorted(self._kept.items())]
+        as_is = {"ensure_ascii": False}
+        rows = [f"{json.dumps(key, **as_is)}: {json.dumps(row, **as_is)}" for key, row in sorted(self._kept.items())]
         whole = self.file.with_suffix(".tmp")
         whole.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
         whole.replace(self.file)
