@@ -272,6 +272,13 @@ def test_hyper_parameters_that_do_not_fit_the_data() -> None:
 @pytest.mark.parametrize("owner", [None, hr.HedgerowClusterer, hr.IncrementalBHC])
 def test_texts_are_refused_with_what_to_do(owner: Any, form: Any) -> None:
     fit = hr.propose if owner is None else owner().fit
-    texts = form(["the cat sat on the mat", "a judge and a jury", None, "one"])
+    gap = pd.NA if form is pd.Series else None
+    texts = form(["the cat sat on the mat", "a judge and a jury", gap, "one"])
     with pytest.raises(ParameterError, match=r"X must be counts of words where rows are texts: CountVectorizer"):
         fit(texts)
+
+
+def test_a_list_of_rows_is_no_list_of_texts() -> None:
+    rows = [np.array([1.0, 2.5]), np.array([2.0, 1.5]), np.array([9.0, 8.5]), np.array([8.0, 9.5])]
+    assert hr.propose(rows).X is not None
+    assert len(hr.HedgerowClusterer(draws=5, warmup=5, chains=1, random_state=0).fit(rows).labels_) == 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -145,9 +146,8 @@ def refuse_texts(X: Any, owner: str) -> None:
     flat = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
     if not flat or (hasattr(X, "dtype") and getattr(X.dtype, "names", None) is not None):
         return
-    first = [entry for entry in list(X[:100]) if entry is not None and entry == entry]  # pandas has NaN for a gap
-    texts = len(first) > 0 and all(isinstance(entry, str) for entry in first)
-    require(not texts or 2 * sum(len(entry.split()) > 1 for entry in first) <= len(first), owner, "X", X, TEXTS)
+    texts = [entry for entry in islice(X, 100) if isinstance(entry, str)]  # the others are gaps, or rows of a table
+    require(2 * sum(len(text.split()) > 1 for text in texts) <= len(texts), owner, "X", X, TEXTS)
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.int64] | None) -> Any:
