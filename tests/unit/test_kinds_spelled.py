@@ -329,3 +329,9 @@ def test_names_keep_their_spelling_where_it_was_said_or_tells_rows_apart() -> No
     assert understand(pd.DataFrame({"x": RNG.normal(size=N), "same": pick("Red", "red")})).columns[1].kind == "drop"
     told = understand(pd.DataFrame({"x": RNG.normal(size=N), "colour": pick("red", "blue")})).columns[1]
     assert "spelled" not in told.how
+
+
+def test_case_tells_in_codes_of_one_or_two_letters() -> None:
+    found = understand(pd.DataFrame({"g": pick("AA", "Aa", "aa"), "allele": pick("A", "a")})).columns
+    assert [len(column.how["levels"]) for column in found] == [3, 2]
+    assert not any("spelled" in column.how for column in found)

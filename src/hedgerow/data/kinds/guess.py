@@ -220,8 +220,9 @@ def _spelled(texts: list[str], counts: npt.NDArray[np.int64], said: set[str]) ->
 
 
 def letters(text: str) -> str:
-    """A name without what is chance in its spelling: case, and spaces at the ends."""
-    return text.strip().casefold()
+    """A name without what is chance in its spelling: spaces at the ends, and case but in codes of a letter or two, such as alleles."""
+    bare = text.strip()
+    return bare.casefold() if len(bare) > 2 else bare
 
 
 def _names(texts: list[str], counts: npt.NDArray[np.int64], what: str, said: set[str]) -> Guess:
