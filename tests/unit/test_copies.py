@@ -12,8 +12,10 @@ from sklearn.metrics import adjusted_rand_score
 import hedgerow as hr
 from hedgerow.cli import main
 from hedgerow.cli.run_folder import RUN as RUN_FILE
-from hedgerow.data import iris
-from hedgerow.proposing.copies import Copies, copies
+from hedgerow.data import Copies, iris
+from hedgerow.errors import ParameterError
+from hedgerow.proposing.copies import copies
+from hedgerow.sampling import so_far
 
 RUN = {"draws": 40, "warmup": 40, "chains": 1, "seed": 0, "progress": False}
 
@@ -116,14 +118,103 @@ def test_accidents_are_left_alone() -> None:
     assert len(both.kept) == len(off)
 
 
-def test_times_and_labels_to_begin_with_are_those_of_all_rows() -> None:
-    X, _ = table(n=60)
+def test_labels_to_begin_with_are_those_of_all_rows() -> None:
+    X, y = table(n=60)
     drawn = again(60)
     proposal = hr.propose(X[drawn])
-    post = proposal.sample(init=np.zeros(60, np.int32), **RUN)
+    short = {**RUN, "draws": 2, "warmup": 0, "chains": 2, "kernel": hr.Gibbs()}
+    post = proposal.sample(init=[y[drawn], "one"], **short)
     assert post.n == 60
-    groups = hr.propose(X[drawn], prior=hr.MixedNRM(hr.DP(), decay=1.0))
-    assert groups.sample(times=np.arange(60) % 2, **{**RUN, "draws": 4, "warmup": 4}).n == 60
+    assert adjusted_rand_score(post.labels[0, 0], y[drawn]) > 0.9
+    with pytest.raises(ParameterError, match="init must be a word, labels of the 60 rows"):
+        proposal.sample(init=np.zeros(59, np.int32), **RUN)
+    with pytest.raises(ParameterError, match="copies must have one entry for each of the 59 rows"):
+        hr.sample(proposal.mixture, X[drawn][:59], copies=proposal.copies, **RUN)
+    with pytest.raises(ParameterError, match="copies must be what propose"):
+        hr.sample(proposal.mixture, X[drawn], copies=drawn, **RUN)
+
+
+def test_equal_rows_of_two_times_are_two_observations() -> None:
+    X, _ = table(n=60)
+    drawn, times = again(60), np.arange(60) % 2
+    proposal = hr.propose(X[drawn], prior=hr.MixedNRM(hr.DP(), decay=1.0))
+    post = proposal.sample(times=times, **{**RUN, "draws": 4, "warmup": 4})
+    assert post.n == 60
+    assert list(post.times) == list(times)
+    seen = post.seen()
+    pairs = {(row, time) for row, time in zip(drawn, times, strict=True)}
+    assert seen.n == len(pairs) > len(np.unique(drawn))
+    assert post.log_density(X[:2], times=[0, 1]).shape == (2,)
+
+
+def test_densities_and_predictions_are_those_of_the_rows_that_count(tmp_path: Path) -> None:
+    """The answers of a posterior with copies equal those of the posterior of one row each."""
+    X, _ = table()
+    drawn = again(len(X))
+    proposal = hr.propose(X[drawn])
+    same = proposal.copies
+    assert same is not None
+    post = proposal.sample(**RUN)
+    alone = hr.sample(proposal.mixture, X[drawn][same.kept], **RUN)
+    np.testing.assert_array_equal(alone.labels, post.labels[:, :, same.kept])
+    new = X[:20] + 0.1
+    centre = alone.point_estimate().labels
+    path = tmp_path / "post.hedge"
+    post.save(path)
+    for one in (post, hr.load(path)):
+        np.testing.assert_array_equal(one.place, same.place)
+        np.testing.assert_array_equal(one.log_density(new), alone.log_density(new))
+        whole = one.predict_proba(new, partition=centre[same.place])
+        np.testing.assert_array_equal(whole, alone.predict_proba(new, partition=centre))
+        ranks, own = one.outlier_scores()[same.kept], alone.outlier_scores()
+        np.testing.assert_array_equal(np.argsort(np.argsort(ranks)), np.argsort(np.argsort(own)))
+    apart = np.arange(len(drawn)) % 2  # a partition of the user's own may take copies apart
+    np.testing.assert_allclose(post.predict_proba(new, partition=apart).sum(axis=1), 1.0)
+    counted = hr.sample(proposal.mixture, X[drawn], init=post.labels[0, -1], **{**RUN, "draws": 1, "warmup": 0, "kernel": hr.Gibbs()})
+    assert counted.log_density(X[drawn]).mean() > post.log_density(X[drawn]).mean()
+
+
+def test_copies_that_lie_in_two_clusters_are_refused() -> None:
+    X, y = table(n=9)
+    given = {"X": X, "model": None, "log_joint": np.zeros((1, 1))}
+    kept = hr.Posterior(labels=y[None, None], place=[0, 1, 2, 0, 1, 2, 3, 1, 2], **given)
+    assert kept.seen().n == 4
+    with pytest.raises(ParameterError, match="put copies of a row into its cluster"):
+        hr.Posterior(labels=y[None, None], place=[0, 0, 1, 2, 3, 4, 5, 6, 7], **given)
+    with pytest.raises(ParameterError, match="place must number the rows that count as they come"):
+        hr.Posterior(labels=y[None, None], place=[1, 0, 2, 1, 0, 2, 3, 0, 2], **given)
+
+
+def test_a_run_that_was_stopped_goes_on_with_its_copies(tmp_path: Path) -> None:
+    X, _ = table(n=60)
+    proposal = hr.propose(X[again(60)])
+    whole = proposal.sample(**RUN)
+    proposal.sample(**{**RUN, "draws": 10}, checkpoint=tmp_path / "run")
+    resumed = hr.resume(tmp_path / "run", draws=40, progress=False)
+    np.testing.assert_array_equal(resumed.labels, whole.labels)
+    np.testing.assert_array_equal(resumed.place, whole.place)
+    np.testing.assert_array_equal(so_far(tmp_path / "run").labels, whole.labels)
+
+
+def test_levels_count_each_row_once(tmp_path: Path) -> None:
+    X, y = table()
+    drawn = np.repeat(np.arange(len(X)), 3)
+    proposal = hr.propose(X[drawn])
+    same = proposal.copies
+    assert same is not None
+    short = {"draws": 20, "warmup": 20, "chains": 1, "splits": 1, "seed": 0, "progress": False}
+    found = hr.levels(proposal.mixture, X[drawn], [0.5, 1.0], copies=same, checkpoint=tmp_path / "drawn.levels", **short)
+    alone = hr.levels(proposal.mixture, X[drawn][same.kept], [0.5, 1.0], **short)
+    for level, other in zip(found, alone, strict=True):
+        assert len(level.labels) == len(drawn)
+        np.testing.assert_array_equal(level.posterior.seen().labels, other.posterior.labels)
+        np.testing.assert_allclose(level.strength, other.strength)
+    again_found = hr.load(tmp_path / "drawn.levels")
+    more = again_found.about(2, progress=False)
+    assert len(more.labels) == len(drawn)
+    assert adjusted_rand_score(y[drawn], found[1].labels) > 0.9
+    longer = hr.levels(proposal.mixture, X[drawn], [0.5, 1.0], copies=same, checkpoint=tmp_path / "drawn.levels", **short)
+    np.testing.assert_array_equal(longer[0].labels, found[0].labels)
 
 
 def test_the_command_line_writes_labels_of_all_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

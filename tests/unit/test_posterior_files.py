@@ -212,7 +212,7 @@ def npy(array: np.ndarray, **options: Any) -> bytes:
 
 
 HEADERS: list[tuple[Any, str]] = [
-    (lambda h: h.update(version=7), r"must have version 1, 2, all this Hedgerow reads\. Got version 7"),
+    (lambda h: h.update(version=7), r"must have version 1, 2, 3, all this Hedgerow reads\. Got version 7"),
     (lambda h: h.update(container=2), "container version 2, which only a newer Hedgerow reads"),
     (lambda h: h.update(kind="forest"), "must name a stored posterior. Got a stored forest"),
     (lambda h: h.update(format="elsewhere"), "a header of another format"),

@@ -13,6 +13,7 @@ from hedgerow.cli.model import add_model_arguments, choose_with_copies, read_ker
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import STAGES, Notes, RunFolder, read_every
+from hedgerow.data.copies import Copies
 from hedgerow.data.files import Dataset
 from hedgerow.data.tables import take_rows
 from hedgerow.errors import ParameterError, need_extra
@@ -118,11 +119,9 @@ def run(options: argparse.Namespace) -> None:
         for note in source.notes:
             say(f"- {note[:1].upper()}{note[1:]}.")
         model, same = choose_with_copies(source, options.prior, options.likelihood)
-        if source.times is not None or options.about is not None:
-            same = None
         rows = source.X if same is None else take_rows(source.X, same.kept)
         kernel = read_kernel(options.kernel)
-        model, init = _at_resolution(model, source, kernel, options)
+        model, init = _at_resolution(model, source, kernel, options, same)
         length = default_draws(model, rows)
         if until is not None and options.max_draws is None:
             until = replace(until, max_draws=length)
@@ -134,17 +133,16 @@ def run(options: argparse.Namespace) -> None:
         notes = Notes(
             title, options.loss, source.names, source.rows, options.safe_csv, beside, options.parquet, reading, options.levels
         )
-        if same is not None:
-            notes = replace(notes, copies=same.place.tolist())
         quiet = False if options.quiet else None
         with whole_job(quiet, STAGES, lines=True):
             with folder.drawing(anew=True) as begun:
                 post = sample(
                     model,
-                    rows,
+                    source.X,
                     kernel=kernel,
                     init=init,
                     times=source.times,
+                    copies=same,
                     warmup=default_warmup(model, rows) if options.warmup is None else options.warmup,
                     **{name: getattr(options, name) for name in ("draws", "chains", "thin", "seed", "independent")},
                     until=until,
@@ -159,7 +157,9 @@ def run(options: argparse.Namespace) -> None:
             say(f"Too many to read? `hedgerow levels {options.data}` goes from coarse to fine; `--about 10` fits about so many.")
 
 
-def _at_resolution(model: Mixture, source: Dataset, kernel: Kernel | None, options: argparse.Namespace) -> tuple[Mixture, Any]:
+def _at_resolution(
+    model: Mixture, source: Dataset, kernel: Kernel | None, options: argparse.Namespace, same: Copies | None
+) -> tuple[Mixture, Any]:
     """The model at the power asked for, or at the one that gives about so many clusters, and where its chains begin."""
     if options.power is not None:
         return replace(model, power=options.power), options.init
@@ -168,7 +168,7 @@ def _at_resolution(model: Mixture, source: Dataset, kernel: Kernel | None, optio
     if options.about < 1:
         raise ParameterError(f"--about {options.about}: must be at least 1.")
     quiet = False if options.quiet else None
-    found = levels(model, source.X, splits=0, kernel=kernel, times=source.times, seed=options.seed, progress=quiet)
+    found = levels(model, source.X, splits=0, kernel=kernel, times=source.times, seed=options.seed, progress=quiet, copies=same)
     level = found[0] if found.stopped else found.about(options.about, progress=quiet)
     if found.stopped:
         raise KeyboardInterrupt

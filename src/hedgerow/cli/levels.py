@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.cli.labels import SAFE_HELP, write_table
-from hedgerow.cli.model import add_model_arguments, choose_model, read_kernel
+from hedgerow.cli.model import add_model_arguments, choose_with_copies, read_kernel
 from hedgerow.cli.output import Interrupted, add_command, path_argument, read_title, say, text_of
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.errors import ParameterError, need_extra
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
     source = read_source(options.data, options)
     n, width = source.X.shape
     say(f"{options.data}: {n:,} rows, {width:,} columns.")
-    model = choose_model(source, options.prior, options.likelihood)
+    model, same = choose_with_copies(source, options.prior, options.likelihood)
     found = levels(
         model,
         source.X,
@@ -90,6 +90,7 @@ def run(options: argparse.Namespace) -> None:
         n_levels=options.levels,
         kernel=read_kernel(options.kernel),
         times=source.times,
+        copies=same,
         **{name: getattr(options, name) for name in ("draws", "warmup", "chains", "splits", "seed")},
         checkpoint=target,
         progress=False if options.quiet else None,

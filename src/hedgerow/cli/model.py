@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow import kernels, likelihoods, priors
 from hedgerow.cli.output import line_width, say
+from hedgerow.data.copies import Copies
 from hedgerow.data.files import Dataset
 from hedgerow.errors import ParameterError
 from hedgerow.kernels import Kernel, Tempered, cycle, mix
@@ -18,7 +19,6 @@ from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.proposing import default_prior, propose
-from hedgerow.proposing.copies import Copies
 from hedgerow.report.markup import counted
 
 __all__ = ["add_model_arguments", "choose_model", "choose_with_copies", "read_kernel", "read_likelihood", "read_prior", "tell_proposal"]

@@ -31,9 +31,9 @@ from hedgerow.cli.levels import write_page
 from hedgerow.cli.model import read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_files, tell_findings, text_of
 from hedgerow.data.container import FormatError, read_container
+from hedgerow.data.copies import Copies
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import DistributedPosterior, Posterior
-from hedgerow.proposing.copies import spread
 from hedgerow.resolution import levels
 from hedgerow.sampling import run_note, run_status, so_far
 from hedgerow.sampling.lock import FolderLock
@@ -83,8 +83,6 @@ class Notes:
     reading: str | None = None
     """How the columns were understood, as JSON."""
     levels: bool = False
-    copies: list[int] | None = None
-    """The place of every row among those sampled, where some were exact copies of others."""
 
     @classmethod
     def read(cls, stored: Any, place: Path) -> Notes:
@@ -99,17 +97,11 @@ class Notes:
             )
             good = good and (notes.beside is None or all(isinstance(column, list) for column in notes.beside.values()))
             good = good and (notes.reading is None or isinstance(notes.reading, str))
-            good = good and (notes.copies is None or all(type(place) is int and place >= 0 for place in notes.copies))
             if not (good and _are_texts(notes.rows) and _are_texts(notes.columns)):
                 raise ValueError("texts that are none")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{place}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
         return notes
-
-
-def _whole(post: Posterior, notes: Notes) -> Posterior:
-    """The posterior of all rows of the table."""
-    return post if notes.copies is None or not post.labels.size else spread(post, notes.copies)
 
 
 class RunFolder:
@@ -259,7 +251,6 @@ class RunFolder:
             raise
         notes = self.notes()
         known = {"columns": notes.columns} if notes.columns is not None else {}
-        post = _whole(post, notes)
         return replace(post, run={**post.run, "title": notes.title, "loss": notes.loss, "interrupted": False, **known})
 
     def title_of(self, post: Posterior | DistributedPosterior) -> str:
@@ -296,7 +287,6 @@ class RunFolder:
     def write(self, post: Posterior, notes: Notes, progress: bool | None = None) -> None:
         """Write the run, and say what was found; whatever stops this after the draws are saved, says so."""
         loss: Any = notes.loss
-        post = _whole(post, notes)
         known = {name: value for name, value in (("columns", notes.columns), ("reading", notes.reading)) if value is not None}
         post = replace(post, run={**post.run, "title": notes.title, "loss": loss, **known})
         with self.drawing(anew=False):
@@ -340,7 +330,10 @@ class RunFolder:
         kernel = read_kernel(post.run["kernel"])
         (self.path / LEVELS).unlink(missing_ok=True)
         model, kept = replace(post.model, power=1.0), self.path / LEVELS
-        found = levels(model, post.X, kernel=kernel, times=post.times, seed=post.run["seed"], checkpoint=kept, progress=progress)
+        same = None if post.place is None else Copies.at(post.place)
+        found = levels(
+            model, post.X, kernel=kernel, times=post.times, seed=post.run["seed"], checkpoint=kept, progress=progress, copies=same
+        )
         if found.stopped:
             raise KeyboardInterrupt
         write_page(found, self.path / LEVELS_PAGE, notes.title, notes.columns, notes.rows)

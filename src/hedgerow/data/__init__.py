@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hedgerow.data.classics import Classic, digits, iris, wine
+from hedgerow.data.copies import Copies
 from hedgerow.data.files import Dataset, read
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.kinds import ColumnKind, Reading, understand
@@ -13,6 +14,7 @@ from hedgerow.data.views import as_counts, as_dense, as_labels, as_times, canoni
 __all__ = [
     "Classic",
     "ColumnKind",
+    "Copies",
     "Dataset",
     "Frame",
     "Reading",

@@ -150,6 +150,11 @@ def refuse_texts(X: Any, owner: str) -> None:
     require(2 * sum(len(text.split()) > 1 for text in texts) <= len(texts), owner, "X", X, TEXTS)
 
 
+def row_count(X: Any) -> int:
+    """Rows of a table of any kind."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
 def take_rows(X: Any, rows: npt.NDArray[np.int64] | None) -> Any:
     """Some rows of a table of any kind, as often as they are asked for; all of them for None."""
     if rows is None or X is None:

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from hedgerow.data.tables import take_rows
+from hedgerow.data.tables import row_count, take_rows
 from hedgerow.docstrings import explained
-from hedgerow.estimators.validation import input_tags, read_X, row_count
+from hedgerow.estimators.validation import input_tags, read_X
 from hedgerow.estimators.weights import read_repeats, repeat_times
 from hedgerow.likelihoods import Likelihood
 from hedgerow.priors import Prior

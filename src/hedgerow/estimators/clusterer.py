@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from hedgerow.data.copies import Copies
 from hedgerow.data.tables import take_rows
 from hedgerow.errors import require
 from hedgerow.estimators.base import GivenRows, PredictingClusterer, asks_new_rows
@@ -22,7 +23,6 @@ from hedgerow.estimators.weights import fold_labels, fold_means
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
-from hedgerow.proposing.copies import spread
 from hedgerow.resolution import Levels
 from hedgerow.resolution import levels as run_levels
 from hedgerow.resolution.asking import is_whole
@@ -134,29 +134,25 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_loss(self.loss, type(self).__name__)
         data, groups, n, rows = given
         (model, same), seed = model_and_copies(self, data), read_seed(self.random_state, type(self).__name__)
-        if groups is not None or self.about is not None or self.levels is not None:
-            same = None
-        if same is not None:
-            data = take_rows(data, same.kept)
-        model, init = self._at_resolution(model, data, groups, seed)
-        model = model.resolve(data)
+        model, init = self._at_resolution(model, data, groups, seed, same)
+        counted = data if same is None else take_rows(data, same.kept)
+        model = model.resolve(counted)
         with whole_job(bool(self.verbose), STAGES):
             post = sample(
                 model,
                 data,
                 kernel=self.kernel,
                 draws=self.draws,
-                until=self._until(model, data),
+                until=self._until(model, counted),
                 independent=self.independent,
-                warmup=default_warmup(model, data) if self.warmup is None else self.warmup,
+                warmup=default_warmup(model, counted) if self.warmup is None else self.warmup,
                 chains=self.chains,
                 seed=seed,
                 init=init,
                 times=groups,
                 progress=bool(self.verbose),
+                copies=same,
             )
-            if same is not None:
-                post = spread(post, same.place)
             own = self._labels_of(post)
             stage(STAGES[1])
             sure = _how_sure(post, own).probability
@@ -184,7 +180,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         warnings.warn("Stopped while looking for one partition: labels_ are the best that was found so far.", UserWarning, stacklevel=3)
         return post.best_so_far(self.loss)
 
-    def _at_resolution(self, model: Mixture, data: Any, times: Any, seed: int) -> tuple[Mixture, Any]:
+    def _at_resolution(self, model: Mixture, data: Any, times: Any, seed: int, same: Copies | None) -> tuple[Mixture, Any]:
         """The model at the power asked for or looked for, and where its chains begin."""
         owner = type(self).__name__
         self.__dict__.pop("levels_", None)
@@ -207,6 +203,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
             times=times,
             seed=seed,
             progress=bool(self.verbose),
+            copies=same,
         )
         if not self.levels_.stopped:
             level = self.levels_.finest() if self.about is None else self.levels_.about(self.about, progress=bool(self.verbose))

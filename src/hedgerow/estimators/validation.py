@@ -9,15 +9,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hedgerow.data.copies import Copies
 from hedgerow.data.kinds import understand
 from hedgerow.data.tables import feature_names, refuse_texts
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
 from hedgerow.proposing import default_prior, propose
-from hedgerow.proposing.copies import Copies
 
-__all__ = ["input_tags", "model_and_copies", "model_for", "read_X", "read_seed", "row_count"]
+__all__ = ["input_tags", "model_and_copies", "model_for", "read_X", "read_seed"]
 
 
 def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bool) -> Any:
@@ -62,11 +62,6 @@ def model_and_copies(estimator: Any, X: Any) -> tuple[Mixture, Copies | None]:
         proposal = propose(X, prior=estimator.prior)
         return proposal.mixture, proposal.copies
     return Mixture(default_prior() if estimator.prior is None else estimator.prior, estimator.likelihood), None
-
-
-def row_count(X: Any) -> int:
-    """Rows of a table of any kind."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def input_tags(tags: Any, likelihood: Likelihood | None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.copies import Copies
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
@@ -27,12 +28,14 @@ class Draws(Traced):
     `labels` (chain, draw, n) are canonical; more than 33 million of them are `NarrowLabels`, which answer as an array does and take a
     byte or two each. `log_joint`, `n_clusters` and the traces that the prior has are (chain, draw).
     Under a `MixedNRM` prior log_u has a third axis over groups and alpha one over basis measures, and `times` holds the group of
-    every row. `X` is the data as the likelihood checked it, `model` the resolved mixture, `run` the record of the run.
+    every row. `X` is the data as the likelihood checked it, `model` the resolved mixture, `run` the record of the run. Where some rows
+    are exact copies of others that count once, `place` says where each row stands among those that the model saw.
     """
 
     labels: IntArray
     X: Any
     times: npt.NDArray[Any] | None = None
+    place: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Check that all arrays speak of the same draws and rows."""
@@ -60,6 +63,27 @@ class Draws(Traced):
         if self.times is not None:
             levels, codes = read_levels(self.times, self.n, "Posterior")
             put(self, "times", levels.names[codes])
+        if self.place is not None:
+            put(self, "place", self._check_place(np.asarray(self.place)))
+
+    def _check_place(self, place: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        good = place.dtype.kind in "iu" and place.shape == (self.n,)
+        copies = Copies.at(place if good else np.zeros(1, np.int64))
+        good = good and np.array_equal(copies.place, place)
+        require(good, "Posterior", "place", self.place, f"number the rows that count as they come, for each of the {self.n} rows")
+        whole = copies.kept[place]
+        together = all(np.array_equal(draw, draw[whole]) for chain in self.labels for draw in chain)
+        require(together, "Posterior", "labels", self.labels, "put copies of a row into its cluster")
+        return place.astype(np.int64)
+
+    def seen(self) -> Draws:
+        """These draws of the rows that the model saw: one of each, where some are copies."""
+        if self.place is None:
+            return self
+        first = Copies.at(self.place).kept
+        times = None if self.times is None else self.times[first]
+        kept: dict[str, Any] = {"log_joint": self.log_joint, "model": self.model, "run": self.run, **self.traces()}
+        return Draws(labels=self.labels[:, :, first], X=self.X[first], times=times, **kept)
 
     def _trace(self, name: str, values: Any, *, exact: bool) -> FloatArray:
         trace = np.asarray(values, dtype=np.float64)

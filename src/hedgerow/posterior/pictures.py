@@ -137,5 +137,5 @@ def _marginal(draws: Draws, where: list[int], owner: str) -> Draws:
         wanted = f"be measurements, under a Gaussian likelihood; these are under {others[0]}"
         raise ParameterError(f"{owner}(columns={where}): columns must {wanted}. Got {where}.")
     model = replace(draws.model, likelihood=smaller)
-    kept: dict[str, Any] = {"labels": draws.labels, "log_joint": draws.log_joint, "times": draws.times, **draws.traces()}
+    kept: dict[str, Any] = {name: getattr(draws, name) for name in ("labels", "log_joint", "times", "place")} | draws.traces()
     return Draws(X=draws.X[:, where], model=model, **kept)

@@ -52,6 +52,9 @@ class Posterior(Draws, Answers):
     log_u, alpha, sigma, tau, theta : (chain, draw), optional
         Under a `MixedNRM` prior u has a third axis over groups and alpha one over basis measures.
     times : (n,), optional
+    place : (n,) int, optional
+        Where some rows are exact copies of others, which count once: the place of every row among those that the model saw. Densities
+        of new rows are given these.
     sample_stats : mapping
     run : mapping
         Seed, kernel, versions, time.

@@ -11,6 +11,8 @@ Clusters of the draws are not those of the partition asked about. The affinity o
 the first line over the rows j of k; `membership` shares what the second line leaves among the clusters in proportion to it.
 Where the draws agree with the partition this is the plain posterior probability; where draws split or join clusters of the
 partition, no cluster gains or loses by its size.
+
+Where rows are copies of others that count once, weights and densities are those of the rows that the model saw.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
+from hedgerow.data.copies import Copies
 from hedgerow.data.groups import read_levels
 from hedgerow.data.kinds import Reading, is_typed
 from hedgerow.data.mixed import pick_columns
@@ -61,6 +64,8 @@ Reduce = Callable[[FloatArray], Any]
 def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> Iterator[tuple[IntArray, FloatArray]]:
     """For each draw its labels (n,) and log[weight × density] (n_new, K + 1) of the new rows, the new cluster last.
 
+    Labels are those of the rows that the model saw (`Draws.seen`).
+
     The exponentials of a row sum to its predictive density given the draw. `max_draws` thins the draws evenly.
 
     Parameters
@@ -80,7 +85,7 @@ def predictive(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | 
     4
     """
     fresh = model_of(draws).likelihood.check_new(X_new)
-    for labels, sight in _sights(draws, fresh, times, max_draws):
+    for labels, sight in _sights(draws.seen(), fresh, times, max_draws):
         yield labels, sight.weights()
 
 
@@ -112,7 +117,8 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     In each draw the row is taken out of its cluster; a cluster that it has alone is gone then. The partition of the others is that of
     the draw, in which the row had its say. Without `max_draws` 50 draws, or fewer where rows and clusters are many.
     """
-    model = model_of(draws)
+    model, place = model_of(draws), draws.place
+    draws = draws.seen()
     grouping = None if draws.times is None else model.prior.group(draws.times, draws.n, "outlier_scores")
     bound = model.likelihood.bind(draws.X)
     prior = model.prior.to_core(grouping)
@@ -123,7 +129,8 @@ def left_out_density(draws: Draws, max_draws: int | None = None) -> FloatArray:
     for seed, labels, state in _states(draws, left_out_draws(draws, max_draws)):
         total = np.logaddexp(total, _core.left_out(bound, labels, prior, state, groups, seed, threads))
         count += 1
-    return np.asarray(total - np.log(count))
+    found = np.asarray(total - np.log(count))
+    return found if place is None else found[place]
 
 
 def left_out_draws(draws: Traced, max_draws: int | None) -> int:
@@ -145,7 +152,8 @@ def _states(draws: Draws, max_draws: int | None) -> Iterator[tuple[int, IntArray
 
 def log_density(draws: Draws, X_new: Any, *, times: Any = None, max_draws: int | None = None) -> FloatArray:
     """log p(x | X) of every new row on its own, averaged over the draws: (n_new,)."""
-    parts = [_log_density(draws, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, _ROWS)]
+    seen = draws.seen()
+    parts = [_log_density(seen, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, _ROWS)]
     return np.concatenate(parts)
 
 
@@ -155,7 +163,11 @@ def membership(
     """Probability that each new row joins each cluster of `partition`, and in the last column none of them: (rows, K + 1), in blocks
     of rows that follow each other. With `reduce` what that makes of each block."""
     step = max(1, min(_SUMS // (int(partition.max()) + 2), _ROWS))
-    blocks = (_membership(draws, partition, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, step))
+    seen, place = draws.seen(), draws.place
+    if place is not None:  # of the rows of a cluster each counts once
+        once = Copies.at(np.stack([place, partition])).kept
+        place, partition = place[once], partition[once]
+    blocks = (_membership(seen, place, partition, rows, when, max_draws) for rows, when in _blocks(draws, X_new, times, step))
     return [block if reduce is None else reduce(block) for block in blocks]
 
 
@@ -181,14 +193,17 @@ def _log_density(draws: Draws, rows: Any, times: Any, max_draws: int | None) -> 
     return np.asarray(total - np.log(count))
 
 
-def _membership(draws: Draws, partition: IntArray, rows: Any, times: Any, max_draws: int | None) -> FloatArray:
+def _membership(
+    seen: Draws, place: npt.NDArray[np.int64] | None, partition: IntArray, rows: Any, times: Any, max_draws: int | None
+) -> FloatArray:
     sizes = np.bincount(partition)
     n, k = rows.shape[0], sizes.size
     top = np.full(n, -np.inf)  # running maximum: the sums below are scaled by exp(-top)
     affinity, alone, everything = np.zeros((n, k)), np.zeros(n), np.zeros(n)
-    for labels, sight in _sights(draws, rows, times, max_draws):
+    for labels, sight in _sights(seen, rows, times, max_draws):
         width = int(labels.max()) + 1
-        overlap = sparse.csr_array((np.ones(draws.n), (labels, partition)), shape=(width, k))
+        own = labels if place is None else labels[place]
+        overlap = sparse.csr_array((np.ones(len(own)), (own, partition)), shape=(width, k))
         overlap.sum_duplicates()
         share = overlap.data / sizes[overlap.indices]
         sight.add_company(overlap.indptr.astype(np.int32), overlap.indices.astype(np.int32), share, top, affinity, alone, everything)

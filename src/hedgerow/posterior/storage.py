@@ -34,14 +34,14 @@ from hedgerow.summaries.narrow import label_type, narrowed
 __all__ = ["DATA", "KIND", "load_fields", "pack", "save", "unpack"]
 
 KIND = "posterior"
-VERSION = 2
-"""1 had u in the place of log_u."""
-DATA = ("X", "X.data", "X.indices", "X.indptr", "times")  # arrays of the rows, not of the draws
+VERSION = 3
+"""1 had u in the place of log_u; what has no rows that are copies is written as 2, which is all the same then."""
+DATA = ("X", "X.data", "X.indices", "X.indptr", "times", "place")  # arrays of the rows, not of the draws
 
 
 def save(draws: Draws, path: str | os.PathLike[str]) -> None:
     """Write everything to `path`, whole or not at all."""
-    write_container(path, KIND, VERSION, *pack(draws))
+    write_container(path, KIND, VERSION - (draws.place is None), *pack(draws))
 
 
 def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -52,6 +52,8 @@ def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     arrays |= {f"stats.{i}": draws.sample_stats[name] for i, name in enumerate(stats)}
     if draws.times is not None:
         arrays["times"] = draws.times
+    if draws.place is not None:
+        arrays["place"] = draws.place
     content = {
         "data": _encode_data(draws.X, arrays),
         "model": encode_model(draws.model, arrays),
@@ -64,7 +66,7 @@ def pack(draws: Draws) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 def load_fields(path: str | os.PathLike[str], model: Mixture | None) -> dict[str, Any]:
     """The constructor arguments of a posterior, from a file that `save` wrote."""
     require(model is None or isinstance(model, Mixture), "load", "model", model, "be a Mixture, or left out")
-    stored = read_container(path, KIND, (1, VERSION))
+    stored = read_container(path, KIND, tuple(range(1, VERSION + 1)))
     with whole(path, "a whole posterior"):
         return unpack(stored.content, stored.arrays, model)
 
@@ -88,6 +90,7 @@ def unpack(content: Mapping[str, Any], given: Mapping[str, npt.NDArray[Any]], mo
         **{name: arrays[name] for name in TRACES if name in arrays},
         "sample_stats": {str(name): arrays[f"stats.{i}"] for i, name in enumerate(content["stats"])},
         "times": arrays.get("times"),
+        "place": arrays.get("place"),
         "X": X,
         "model": model,
         "run": dict(content["run"]),

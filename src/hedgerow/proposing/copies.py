@@ -18,47 +18,22 @@ Each copy belongs where its row belongs.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.data.copies import Copies
 from hedgerow.data.kinds import LEFT_OUT, Reading
 from hedgerow.data.mixed import read_columns
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.preparation import row_words
-from hedgerow.posterior import Posterior
 
-__all__ = ["Copies", "copies", "spread"]
+__all__ = ["copies"]
 
 LEAST_SHARE, MOST_NEAR, LEAST_MEASURED = 0.01, 0.5, 2
 ANSWER_SHARE, ANSWER_TIMES, LEAST_ANSWER = 0.05, 10, 3
-IntArray = npt.NDArray[np.int64]
-
-
-class Copies(NamedTuple):
-    """Which rows are kept, and the place of every row among them.
-
-    Attributes
-    ----------
-    kept : (m,) int
-        Rows, in order.
-    place : (n,) int
-
-    >>> Copies(np.array([0, 2]), np.array([0, 0, 1])).told()
-    '1 of 3 rows is an exact copy of another: it counts once'
-    """
-
-    kept: IntArray
-    place: IntArray
-
-    def told(self) -> str:
-        """What was found, in words."""
-        n, gone = len(self.place), len(self.place) - len(self.kept)
-        are = "is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts"
-        return f"{gone:,} of {n:,} rows {are} once"
 
 
 def copies(table: Any, reading: Reading | None) -> Copies | None:
@@ -112,22 +87,3 @@ def _copies(rows: FloatArray) -> Copies | None:
     answers = (counts >= max(ANSWER_SHARE * n, LEAST_ANSWER)) & (counts >= ANSWER_TIMES * np.median(counts))
     kept, place = np.unique(np.where(answers[inverse], np.arange(n), first[inverse]), return_inverse=True)
     return Copies(kept, place) if n - len(kept) >= max(LEAST_SHARE * n, near.sum() + 1) else None
-
-
-def spread(post: Posterior, place: npt.ArrayLike) -> Posterior:
-    """The posterior of all rows from that of the rows kept: copies are in the clusters of their rows.
-
-    Parameters
-    ----------
-    post : Posterior
-        Of the rows kept.
-    place : (n,) int
-        The place of every row among these.
-
-    Returns
-    -------
-    Posterior
-        It predicts from all rows.
-    """
-    where = np.asarray(place, dtype=np.int64)
-    return replace(post, labels=post.labels[:, :, where], X=post.X[where])

@@ -14,6 +14,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
+from hedgerow.data.copies import Copies
 from hedgerow.data.files import Dataset
 from hedgerow.data.kinds import Reading
 from hedgerow.data.tables import as_frame, take_rows
@@ -24,7 +25,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.priors import DP, Gamma, Prior
 from hedgerow.proposing.aside import said, set_aside
-from hedgerow.proposing.copies import Copies, copies, spread
+from hedgerow.proposing.copies import copies
 from hedgerow.proposing.scores import scores
 from hedgerow.proposing.simpler import simpler
 from hedgerow.proposing.worth import with_worth
@@ -99,8 +100,8 @@ class Proposal(proposals.Proposal):
     def sample(self, **options: Any) -> Posterior:
         """`hedgerow.sample` of this model and table. New rows may come as the table came.
 
-        Where rows are copies of others, one of each is sampled, and copies are put with their rows; not where `times` or labels as
-        `init` are given.
+        Where rows are copies of others, one of each is sampled, and copies are put with their rows. With `times` only rows of one
+        time are copies.
 
         Parameters
         ----------
@@ -111,10 +112,7 @@ class Proposal(proposals.Proposal):
         -------
         Posterior
         """
-        if self.copies is None or options.get("times") is not None or not isinstance(options.get("init", ""), str):
-            post = sample(self.mixture, self.X, **options)
-        else:
-            post = spread(sample(self.mixture, take_rows(self.X, self.copies.kept), **options), self.copies.place)
+        post = sample(self.mixture, self.X, **{"copies": self.copies, **options})
         if self.reading is None or self.reading.plain:
             return post
         return replace(post, run={**post.run, "reading": self.reading.to_json()})

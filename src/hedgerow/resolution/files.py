@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hedgerow.data.container import kind_of
+from hedgerow.data.copies import Copies
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import DistributedPosterior, Posterior
 from hedgerow.posterior.sharded_storage import KIND as SHARDED
@@ -51,5 +52,6 @@ def load_as_levels(path: str | os.PathLike[str], model: Mixture | None = None) -
     first = stored.items[-1].posterior
     ladder = None
     if first.model is not None and stored.plan is not None:
-        ladder = Ladder(first.model, first.X, first.times, stored.kernel, stored.plan)
+        copies = None if first.place is None else Copies.at(first.place)
+        ladder = Ladder(first.model, first.X, first.times, stored.kernel, stored.plan, copies)
     return Levels(stored.items, ladder, stored.notes)

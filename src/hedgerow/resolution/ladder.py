@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.data.copies import Copies
+from hedgerow.data.tables import take_rows
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior, placement
@@ -47,14 +49,18 @@ class Plan:
 
 
 class Ladder:
-    """A resolved model and checked rows, ready to be sampled at any power."""
+    """A resolved model and checked rows, ready to be sampled at any power; copies of rows are put with them."""
 
-    def __init__(self, model: Mixture, X: Any, times: Any, kernel: Kernel | None, plan: Plan) -> None:
-        self.model = model.resolve(X)
+    def __init__(self, model: Mixture, X: Any, times: Any, kernel: Kernel | None, plan: Plan, copies: Copies | None = None) -> None:
         self.X, self.times, self.kernel, self.plan = X, times, kernel, plan
-        self.data = self.model.likelihood.check(X)
+        self.copies = copies if copies is None or times is None else copies.within(times, "levels")
+        own = None if self.copies is None else self.copies.kept
+        self.model = model.resolve(take_rows(X, own))
+        # Of the rows that count, as are the halves.
+        self.data = self.model.likelihood.check(take_rows(X, own))
+        self.data_times = times if self.copies is None or times is None else self.copies.times(times)
         self.n = int(self.data.shape[0])
-        grouping = self.model.prior.group(times, self.n, "levels")
+        grouping = self.model.prior.group(self.data_times, self.n, "levels")
         groups = None if grouping is None else grouping.codes
         self.halves = split_rows(self.n, plan.splits, plan.max_rows, plan.seed, groups)
         self.rows_halved = 0 if not self.halves else sum(len(half) for half in self.halves[0])
@@ -84,7 +90,7 @@ class Ladder:
 
         warmup = plan.warmup * (2 if finer is None else 1)
         start = "sequential" if finer is None else finer.posterior.labels[:, -1]
-        post = self._sample(power, self.X, self.times, start, plan.draws, warmup, plan.chains, own, count)
+        post = self._sample(power, self.X, self.times, start, plan.draws, warmup, plan.chains, own, count, self.copies)
         if post is None:
             return None
         done = plan.chains * (plan.warmup + plan.draws)
@@ -92,7 +98,7 @@ class Ladder:
         best = post.point_estimate()
         if best.stopped:  # by Ctrl-C: another search would end elsewhere
             return None
-        labels = best.labels
+        labels = best.labels if self.copies is None else best.labels[self.copies.kept]
         for split, rows in enumerate(self.halves):
             for half, where in enumerate(rows):
                 told = self._foretell(power, labels, where, rows[1 - half], others[2 * split + half])
@@ -113,6 +119,7 @@ class Ladder:
         chains: int,
         seed: int,
         count: Callable[[Update], None] | None,
+        copies: Copies | None = None,
     ) -> Posterior | None:
         post = sample(
             replace(self.model, power=power),
@@ -124,6 +131,7 @@ class Ladder:
             seed=seed,
             init=init,
             times=times,
+            copies=copies,
             callbacks=() if count is None else (count,),
             progress=False,
         )
@@ -137,7 +145,7 @@ class Ladder:
         A half that is coarser than the level is sampled again at the power where it is worth as much; the fit nearer to the level in
         fineness counts (`strength`).
         """
-        times = None if self.times is None else np.asarray(self.times)
+        times = None if self.data_times is None else np.asarray(self.data_times)
         own_times = None if times is None else times[rows]
         wanted = float(np.log(fineness(labels)))
         fits: list[tuple[float, Posterior, npt.NDArray[np.int32]]] = []

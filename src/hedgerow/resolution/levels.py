@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.copies import Copies
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import LEAST_POWER, Mixture
@@ -193,10 +194,8 @@ class Levels:
         path : path
         """
         require(len(self.items) > 0, "Levels.save", "levels", self.items, "be at least one")
-        ladder = self.ladder
-        storing.save_levels(
-            path, self.items, None if ladder is None else ladder.plan, None if ladder is None else ladder.kernel, self.notes
-        )
+        plan, kernel = (None, None) if self.ladder is None else (self.ladder.plan, self.ladder.kernel)
+        storing.save_levels(path, self.items, plan, kernel, self.notes)
 
     def _stop(self, why: str) -> None:
         self.stopped = True
@@ -263,11 +262,8 @@ class Levels:
         if not self.items:
             return self.summary()._repr_html_()
         told = said(*levels_headline(self.items, opened_at(self.items, AGREED)))
-        return (
-            told
-            + flow_svg([level.labels for level in self.items], [_told(level) for level in self.items])
-            + self.summary()._repr_html_()
-        )
+        picture = flow_svg([level.labels for level in self.items], [_told(level) for level in self.items])
+        return told + picture + self.summary()._repr_html_()
 
 
 def levels(
@@ -286,6 +282,7 @@ def levels(
     seed: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    copies: Copies | None = None,
 ) -> Levels:
     """Cluster the rows from fine to coarse, and measure at every level how far two halves of the rows agree on it.
 
@@ -319,6 +316,8 @@ def levels(
         have had without the break; a file of another run is refused.
     progress : bool, optional
         A bar for each level on the error stream; by default when it is a terminal.
+    copies : Copies, optional
+        Rows that are exact copies of others, as for `sample`.
 
     Ctrl-C gives back the levels that are finished.
 
@@ -342,7 +341,8 @@ def levels(
     begun = None if checkpoint is None or not Path(checkpoint).exists() else storing.load_levels(checkpoint, model)
     chosen = begun.plan.seed if seed is None and begun is not None and begun.plan is not None else seed
     plan = Plan(draws, warmup, chains, splits, max_rows, secrets.randbits(48) if chosen is None else int(chosen))
-    ladder = Ladder(model, X, times, kernel, plan)
+    require(copies is None or isinstance(copies, Copies), owner, "copies", copies, "be what propose(X).copies holds, or None")
+    ladder = Ladder(model, X, times, kernel, plan, copies)
     require(ladder.n >= 4 or splits == 0, owner, "splits", splits, "be 0 for fewer than four rows")
     if begun is not None:
         storing.check_same(begun, plan, ladder.model, ladder.data, checkpoint)

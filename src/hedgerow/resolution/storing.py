@@ -23,7 +23,8 @@ from hedgerow.resolution.level import Level
 __all__ = ["KIND", "Stored", "check_same", "load_levels", "save_levels"]
 
 KIND = "levels"
-VERSION = 1
+VERSION = 2
+"""2 has the places of rows where some are copies; what has none is written as 1, which is all the same then."""
 KERNEL_CLASSES = {cls.__name__: cls for cls in (*KERNELS, *COMBINATIONS)}
 
 
@@ -50,12 +51,12 @@ def save_levels(
         told.append({"power": level.power, "posterior": content})
     numbers = None if plan is None else asdict(plan)
     content = {"levels": told, "plan": numbers, "kernel": encode(kernel, arrays, "kernel", KERNEL_CLASSES), "notes": list(notes)}
-    write_container(path, KIND, VERSION, content, arrays)
+    write_container(path, KIND, VERSION - ("place" not in arrays), content, arrays)
 
 
 def load_levels(path: str | os.PathLike[str], model: Mixture | None) -> Stored:
     """Read what `save_levels` wrote; `model` takes the place of those stored, at the power of each level."""
-    stored = read_container(path, KIND, (VERSION,))
+    stored = read_container(path, KIND, (1, VERSION))
     arrays, content = stored.arrays, stored.content
     with whole(path, "whole levels"):
         items = []
@@ -79,7 +80,7 @@ def load_levels(path: str | os.PathLike[str], model: Mixture | None) -> Stored:
 
 def check_same(begun: Stored, plan: Plan, model: Mixture, data: Any, path: Any) -> None:
     """Refuse to go on with the levels of another run."""
-    first = begun.items[0].posterior
+    first = begun.items[0].posterior.seen()
     same = {
         "numbers (draws, warmup, chains, splits, max_rows, seed)": begun.plan == plan,
         "model": first.model is not None and repr(replace(first.model, power=1.0)) == repr(replace(model, power=1.0)),

@@ -43,6 +43,7 @@ def write_description(path: Path, plan: Plan) -> None:
         "columns": None if plan.columns is None else list(plan.columns),
         "until": None if plan.until is None else asdict(plan.until),
         "independent": plan.independent,
+        "place": encode(plan.place, arrays, "place", {}),
     }
     write_container(path, _KIND, _VERSION, content, arrays)
 
@@ -70,6 +71,7 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
             columns=_names(content.get("columns")),  # files of older runs have none
             until=None if content.get("until") is None else Agreement(**content["until"]),
             independent=content.get("independent", True) is not False,  # as chains of older runs were
+            place=_places(decode(content.get("place"), arrays, {}), data.shape[0]),
             draws=numbers["draws"],
             warmup=numbers["warmup"],
             chains=numbers["chains"],
@@ -128,6 +130,15 @@ def _names(value: Any) -> tuple[str, ...] | None:
     if not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
         raise ValueError("names of columns must be texts")
     return tuple(value)
+
+
+def _places(value: Any, rows: int) -> npt.NDArray[np.int64] | None:
+    if value is None:
+        return None
+    good = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
+    if not (good and np.array_equal(np.unique(value), np.arange(rows))):
+        raise ValueError("places must number the rows that count")
+    return np.asarray(value, np.int64)
 
 
 def _whole(value: Any) -> int:

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.data.copies import Copies
 from hedgerow.data.groups import read_levels
-from hedgerow.data.tables import feature_names
+from hedgerow.data.tables import feature_names, row_count, take_rows
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel, Tempered, TreeGuided
 from hedgerow.mixture import Mixture
@@ -48,6 +49,7 @@ class Plan:
     until: Agreement | None = None  # a run of open length: `warmup` and `draws` are then those of the round that `course` is in
     course: Course | None = None
     independent: bool = False  # chains of a run of open length share nothing, not even where they set out
+    place: npt.NDArray[np.int64] | None = None  # of every row of the table among those of `data`, where some are copies of others
 
     def at(self, course: Course) -> Plan:
         """The plan of another round."""
@@ -62,6 +64,14 @@ class Plan:
     def n(self) -> int:
         """Rows of the data."""
         return int(self.data.shape[0])
+
+    def whole(self, labels: Any) -> dict[str, Any]:
+        """Labels, data and times of all rows of the table, with the places of copies: what a posterior is made of."""
+        place, times = self.place, self.times
+        if place is None:
+            return {"labels": labels, "X": self.data, "times": times}
+        own = None if times is None else times[place]
+        return {"labels": labels[:, :, place], "X": self.data[place], "times": own, "place": place}
 
     def bind(self) -> _core.Likelihood:
         """The likelihood bound to the data; chains in one process share it."""
@@ -102,6 +112,7 @@ def read_plan(
     until: Agreement | None = None,
     temper: Any = None,
     independent: bool = False,
+    copies: Copies | None = None,
 ) -> Plan:
     """The plan behind the arguments of `sample`, or a refusal."""
     require(until is None or isinstance(until, Agreement), "sample", "until", until, "be an Agreement, or None")
@@ -118,6 +129,9 @@ def read_plan(
     kernel = TreeGuided() if kernel is None else kernel
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
     kernel = kernel if temper is None else Tempered(temper, kernel)
+    names = feature_names(X)
+    if copies is not None:
+        X, init, times, copies = _kept(X, init, times, copies)
     model = model.resolve(X)  # before the check, which drops the names of columns and levels
     data = _own(model.likelihood.check(X))
     n = int(data.shape[0])
@@ -135,11 +149,23 @@ def read_plan(
         chains=int(chains),
         thin=int(thin),
         seed=secrets.randbits(48) if seed is None else int(seed),
-        columns=feature_names(X),
+        columns=names,
         until=until,
         independent=independent,
+        place=None if copies is None else copies.place,
     )
     return plan if until is None else plan.at(Course.begin(until, plan.warmup))
+
+
+def _kept(X: Any, init: Any, times: Any, copies: Copies) -> tuple[Any, Any, Any, Copies]:
+    """Rows, starts and times of the rows that count; equal rows of two times are two observations."""
+    require(isinstance(copies, Copies), "sample", "copies", copies, "be what propose(X).copies holds, or None")
+    rows = row_count(X)
+    require(rows == len(copies.place), "sample", "copies", copies.place, f"have one entry for each of the {rows} rows of X")
+    if times is not None:
+        copies = copies.within(times, "sample")
+        times = copies.times(times)
+    return take_rows(X, copies.kept), copies.start(init), times, copies
 
 
 def _is_whole(value: object) -> bool:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from hedgerow import _core
+from hedgerow.data.copies import Copies
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import Mixture
@@ -58,6 +59,7 @@ def sample(
     until: Agreement | None = None,
     temper: Sequence[float] | float | None = None,
     independent: bool = False,
+    copies: Copies | None = None,
 ) -> Posterior:
     """Draw partitions from the posterior.
 
@@ -106,6 +108,9 @@ def sample(
         With `until`, chains that the warm-up leaves far apart compare where they stand, and those that clearly have less mass about
         them go on from the heaviest. Kept draws begin after that and are exact; that chains agree then proves less, which
         `posterior.run["until"]["taught"]` and the summary say. True: chains share nothing.
+    copies : Copies, optional
+        Rows of X that are exact copies of others, as `propose(X).copies` has them: one of each counts, and copies are put with their
+        rows. With `times` only rows of one time are copies.
 
     Ctrl-C stops the chains and returns the draws so far; in the warm-up where each chain stands, `run["warming"]` saying so. With
     `until` and no checkpoint that is a draw from there.
@@ -123,7 +128,7 @@ def sample(
     callbacks = _read_callbacks(callbacks, progress, "sample")
     plan = read_plan(
         model, X, kernel, init, times, draws=draws, warmup=warmup, chains=chains, thin=thin, seed=seed, until=until, temper=temper,
-        independent=independent,
+        independent=independent, copies=copies,
     )  # fmt: skip
     run_chains = _read_backend(backend, plan, "sample")
     recorder: Recorder
@@ -385,12 +390,5 @@ class _Run:
             )
         carried: dict[str, Any] = {name: traces[name] for name in plan.model.prior.carried()}
         return Posterior(
-            labels=labels,
-            log_joint=traces["log_joint"],
-            **carried,
-            sample_stats=stats,
-            X=plan.data,
-            model=plan.model,
-            times=plan.times,
-            run=record,
+            **plan.whole(labels), log_joint=traces["log_joint"], **carried, sample_stats=stats, model=plan.model, run=record
         )

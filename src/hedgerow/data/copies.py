@@ -1,0 +1,67 @@
+"""Copies: rows of a table that are others written down again, and count once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.data.groups import read_levels
+from hedgerow.errors import require
+
+__all__ = ["Copies"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+class Copies(NamedTuple):
+    """Which rows are kept, and the place of every row among them.
+
+    Attributes
+    ----------
+    kept : (m,) int
+        Rows, in order.
+    place : (n,) int
+
+    >>> Copies(np.array([0, 2]), np.array([0, 0, 1])).told()
+    '1 of 3 rows is an exact copy of another: it counts once'
+    """
+
+    kept: IntArray
+    place: IntArray
+
+    def told(self) -> str:
+        """What was found, in words."""
+        n, gone = len(self.place), len(self.place) - len(self.kept)
+        are = "is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts"
+        return f"{gone:,} of {n:,} rows {are} once"
+
+    @classmethod
+    def at(cls, place: Any) -> Copies:
+        """From the places alone: of equal ones the first is kept."""
+        _, first, inverse = np.unique(np.asarray(place), return_index=True, return_inverse=True, axis=-1)
+        kept, order = np.sort(first), np.argsort(np.argsort(first))
+        return cls(kept, order[inverse.ravel()])
+
+    def within(self, times: Any, owner: str) -> Copies:
+        """Those that have the same time too: equal rows of two times are two observations."""
+        _, codes = read_levels(times, len(self.place), owner)
+        return Copies.at(np.stack([self.place, codes]))
+
+    def times(self, times: Any) -> npt.NDArray[Any]:
+        """Of the rows kept."""
+        found, codes = read_levels(times, len(self.place), "sample")
+        return np.asarray(found.names[codes[self.kept]])
+
+    def start(self, init: Any) -> Any:
+        """Where chains begin: labels of all rows as labels of those kept, words as they are."""
+        if isinstance(init, str):
+            return init
+        if isinstance(init, Sequence) and any(isinstance(one, str) for one in init):
+            return [self.start(one) for one in init]
+        n, labels = len(self.place), np.asarray(init)
+        good = labels.ndim in (1, 2) and labels.shape[-1] == n
+        require(good, "sample", "init", init, f"be a word, labels of the {n} rows, or one of these for each chain")
+        return labels[..., self.kept]
