@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import real_number
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods import LIKELIHOODS, Likelihood, Preparation
 from hedgerow.likelihoods.base import bind_at
 from hedgerow.priors import LAWS, PRIORS, Prior
-from hedgerow.priors.laws import positive_number, real_number
+from hedgerow.priors.laws import positive_number
 
 __all__ = ["MODEL_CLASSES", "Mixture"]
 

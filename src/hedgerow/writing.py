@@ -23,7 +23,7 @@ TEMPORARY = r"\.[0-9a-f]{8}\.tmp\."
 
 def check_path(path: str | os.PathLike[str], owner: str, name: str = "path") -> Path:
     """A path as pathlib has it; what no system takes for a name is refused before anything is touched."""
-    text = os.fspath(path)
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     require(isinstance(text, str) and text != "" and "\0" not in text, owner, name, path, "be a path, not empty and without a NUL")
     return Path(path)
 

@@ -150,7 +150,7 @@ def test_what_was_not_given_is_named_when_needed() -> None:
         ({"log_marginal": wrong_signature}, r"signature float64\(CPointer\(float64\), int64\)"),
         ({"log_marginal": ctypes.CDLL(None).abs}, r"signature float64\(CPointer\(float64\), int64\)"),
         ({"simulate": 1}, "simulate must be a function or None"),
-        ({"columns": 0}, "columns must be a whole number, 1 or more"),
+        ({"columns": 0}, "columns must be a whole number from 1 up"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], words: str) -> None:

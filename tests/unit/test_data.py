@@ -347,7 +347,7 @@ def test_generators_depend_on_the_seed_only(generator: Any) -> None:
     assert first.labels.dtype == np.int32
     assert dense(first.X).shape != dense(other.X).shape or (dense(first.X) != dense(other.X)).any()
     for n in (0, -1, 1.5, True):
-        with pytest.raises(ParameterError, match="n must be a whole number, 1 or more"):
+        with pytest.raises(ParameterError, match="n must be a whole number from 1 up"):
             generator(n=n)
 
 

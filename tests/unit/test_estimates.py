@@ -154,8 +154,8 @@ def test_what_is_said_of_a_cluster_is_said_of_the_rows_with_its_number() -> None
     [
         ({"weight": 0.0}, "weight must lie between 0 and 2"),
         ({"loss": "omari", "weight": 1.2}, "weight must be 1 for omari"),
-        ({"max_clusters": 0}, "max_clusters must be at least 1"),
-        ({"min_size": 0}, "min_size must be at least 1"),
+        ({"max_clusters": 0}, "max_clusters must be a whole number from 1 up"),
+        ({"min_size": 0}, "min_size must be a whole number from 1 up"),
         ({"within": 1.5}, "within must lie in"),
     ],
 )

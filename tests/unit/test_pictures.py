@@ -87,7 +87,7 @@ def test_names_of_columns_are_shown(plane: hr.Posterior) -> None:
 def test_traces_are_those_of_the_summary(plane: hr.Posterior) -> None:
     for quantity in plane.summary()["quantity"]:
         plane.plot_trace(quantity)
-    with pytest.raises(ParameterError, match="quantity must be one of log_joint, n_clusters, alpha"):
+    with pytest.raises(ParameterError, match="quantity must be one of 'log_joint', 'n_clusters', 'alpha'"):
         plane.plot_trace("sigma")
 
 

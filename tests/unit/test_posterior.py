@@ -252,7 +252,7 @@ def test_the_most_probable_clusters_alone(post: Posterior, monkeypatch: pytest.M
         assert np.allclose(np.sort(dense, axis=1)[:, -top:], np.sort(whole, axis=1)[:, -top:])
     best = np.argmax(whole, axis=1)
     assert np.array_equal(post.predict(fresh), np.where(best == whole.shape[1] - 1, -1, best))
-    with pytest.raises(ParameterError, match="top must be at least 1"):
+    with pytest.raises(ParameterError, match="top must be a whole number from 1 up"):
         post.predict_proba(fresh, top=0)
 
 
@@ -290,7 +290,7 @@ def test_predict_refuses_what_does_not_fit(post: Posterior) -> None:
         post.predict(np.array([[np.inf, 1.0]]))
     with pytest.raises(ParameterError, match="times must be left out"):
         post.predict(np.zeros((2, 2)), times=[1, 2])
-    with pytest.raises(ParameterError, match="max_draws must be at least 1"):
+    with pytest.raises(ParameterError, match="max_draws must be a whole number from 1 up"):
         post.log_density(np.zeros((2, 2)), max_draws=0)
     with pytest.raises(ParameterError, match="must have its model"):
         dataclasses.replace(post, model=None).predict(np.zeros((2, 2)))

@@ -60,8 +60,8 @@ def test_conformance_of_the_papers_prior() -> None:
         (lambda: NIG(tau=-1), "NIG(tau=-1)"),
         (lambda: Gamma(0, 1), "Gamma(a=0): a must be a finite number above 0. Got 0."),
         (lambda: Beta(1, -2), "Beta(b=-2)"),
-        (lambda: DP().expected_clusters(0), "n must be an integer of at least 1. Got 0."),
-        (lambda: DP().sample_partition(2.5), "n must be an integer"),  # type: ignore[arg-type]
+        (lambda: DP().expected_clusters(0), "n must be a whole number from 1 up. Got 0."),
+        (lambda: DP().sample_partition(2.5), "n must be a whole number"),  # type: ignore[arg-type]
         (lambda: DP().log_partition([2, 0]), "sizes must be a list of positive whole numbers"),
         (lambda: DP().log_partition([]), "sizes must be"),
         (lambda: DP().log_partition([2], sigma=0.1), "DP has no sigma, only alpha"),

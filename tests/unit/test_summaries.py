@@ -261,16 +261,16 @@ def test_the_seed_decides() -> None:
     assert np.array_equal(found[0].labels, found[1].labels)
     assert found[0].expected_loss == found[1].expected_loss
     assert max(f.expected_loss for f in found) <= vi(stack, stack).mean(axis=1).min() + 1e-12
-    with pytest.raises(ParameterError, match="seed must lie in"):
+    with pytest.raises(ParameterError, match="seed must be a whole number from 0 up"):
         point_estimate(stack, seed=-1)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"restarts": 0}, r"point_estimate\(restarts=0\): restarts must be at least 1"),
+        ({"restarts": 0}, r"point_estimate\(restarts=0\): restarts must be a whole number from 1 to"),
         ({"loss": "zero-one"}, r"point_estimate\(loss='zero-one'\): loss must be one of"),
-        ({"max_draws": 0}, r"max_draws must be at least 1 or None"),
+        ({"max_draws": 0}, r"max_draws must be a whole number from 1 up, or None"),
     ],
 )
 def test_bad_arguments_of_the_estimate(arguments: dict[str, object], words: str) -> None:

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from hedgerow.data.npy import read_npy
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
-from hedgerow.writing import whole_file
+from hedgerow.writing import check_path, whole_file
 
 __all__ = [
     "Container",
@@ -115,7 +115,7 @@ def write_container(
 
 def read_container(path: str | os.PathLike[str], kind: str | None = None, versions: tuple[int, ...] = ()) -> Container:
     """Read a file; `kind` and `versions`, if given, are what the caller can make sense of."""
-    place = Path(path)
+    place = check_path(path, "load")
     require(place.is_file(), "load", "path", str(path), "name an existing file")
     with open(place, "rb") as file:
         try:
@@ -133,7 +133,7 @@ def read_container(path: str | os.PathLike[str], kind: str | None = None, versio
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """What a file of the house holds, by its header alone."""
-    place = Path(path)
+    place = check_path(path, "load")
     require(place.is_file(), "load", "path", str(path), "name an existing file")
     try:
         with open(place, "rb") as file, zipfile.ZipFile(file) as archive:

@@ -33,30 +33,73 @@ class Copies(NamedTuple):
     place: IntArray
 
     def told(self) -> str:
-        """What was found, in words."""
+        """What was found, in words.
+
+        Returns
+        -------
+        str
+        """
         n, gone = len(self.place), len(self.place) - len(self.kept)
         are = "is an exact copy of another: it counts" if gone == 1 else "are exact copies: each counts"
         return f"{gone:,} of {n:,} rows {are} once"
 
     @classmethod
     def at(cls, place: Any) -> Copies:
-        """From the places alone: of equal ones the first is kept."""
+        """From the places alone: of equal ones the first is kept.
+
+        Parameters
+        ----------
+        place : (n,) or (k, n) int
+
+        Returns
+        -------
+        Copies
+        """
         _, first, inverse = np.unique(np.asarray(place), return_index=True, return_inverse=True, axis=-1)
         kept, order = np.sort(first), np.argsort(np.argsort(first))
         return cls(kept, order[inverse.ravel()])
 
     def within(self, times: Any, owner: str) -> Copies:
-        """Those that have the same time too: equal rows of two times are two observations."""
+        """Those that have the same time too: equal rows of two times are two observations.
+
+        Parameters
+        ----------
+        times : (n,)
+        owner : str
+            Who asks, for the error.
+
+        Returns
+        -------
+        Copies
+        """
         _, codes = read_levels(times, len(self.place), owner)
         return Copies.at(np.stack([self.place, codes]))
 
     def times(self, times: Any) -> npt.NDArray[Any]:
-        """Of the rows kept."""
+        """Of the rows kept.
+
+        Parameters
+        ----------
+        times : (n,)
+
+        Returns
+        -------
+        (m,)
+        """
         found, codes = read_levels(times, len(self.place), "sample")
         return np.asarray(found.names[codes[self.kept]])
 
     def start(self, init: Any) -> Any:
-        """Where chains begin: labels of all rows as labels of those kept, words as they are."""
+        """Where chains begin: labels of all rows as labels of those kept, words as they are.
+
+        Parameters
+        ----------
+        init : as for `hedgerow.sample`
+
+        Returns
+        -------
+        as `init`
+        """
         if isinstance(init, str):
             return init
         if isinstance(init, Sequence) and any(isinstance(one, str) for one in init):

@@ -212,6 +212,13 @@ def any_array(X: object, owner: str, wanted: str) -> npt.NDArray[Any]:
     return array
 
 
+def _float(entry: Any) -> float:
+    try:
+        return float(entry)
+    except OverflowError:  # a whole number of more than 308 digits
+        return np.inf
+
+
 def _to_float(array: npt.NDArray[Any], name: str, owner: str) -> FloatArray:
     """A float64 copy or view of a NumPy array of any type, or the house's refusal."""
     kind = array.dtype.kind
@@ -223,7 +230,7 @@ def _to_float(array: npt.NDArray[Any], name: str, owner: str) -> FloatArray:
     flat = values.reshape(-1)
     for position, entry in enumerate(array.reshape(-1)):
         if isinstance(entry, Real | Decimal | np.bool_):
-            flat[position] = float(entry)
+            flat[position] = _float(entry)
         elif entry is None or type(entry).__name__ == "NAType":
             flat[position] = np.nan
         else:

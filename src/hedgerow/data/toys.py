@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.arguments import check_whole, generator, real_number
 from hedgerow.data.views import canonical
 from hedgerow.docstrings import explained
 from hedgerow.errors import require
@@ -24,6 +25,8 @@ __all__ = ["Toy", "documents", "moving_clusters", "pitman_yor_mixture", "ring13"
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
+MOST = 1_000_000
+"""Words of a text and clusters born a step."""
 Seed = int | np.random.Generator | None
 
 
@@ -65,8 +68,8 @@ def ring13(n: int = 1300, seed: Seed = 0) -> Toy:
     >>> len(set(ring13(n=130).labels))
     13
     """
-    _check_n(n, "ring13")
-    rng = np.random.default_rng(seed)
+    check_whole("ring13", "n", n)
+    rng = generator("ring13", seed)
     labels = np.sort(np.arange(n, dtype=np.int32) % 13)
     angle = np.radians(90.0 - 30.0 * np.arange(12))
     far = np.arange(12) % 3 == 0
@@ -104,13 +107,12 @@ def pitman_yor_mixture(
     (100, 2)
     """
     owner = "pitman_yor_mixture"
-    _check_n(n, owner)
-    require(isinstance(d, int | np.integer) and d >= 1, owner, "d", d, "be a whole number, 1 or more")
-    require(0 <= sigma < 1, owner, "sigma", sigma, "lie in [0, 1)")
-    require(np.isfinite(theta) and theta > 0, owner, "theta", theta, "be positive")
-    good = np.isfinite(separation) and separation >= 0
-    require(good, owner, "separation", separation, "be 0 or more")
-    rng = np.random.default_rng(seed)
+    check_whole(owner, "n", n)
+    check_whole(owner, "d", d)
+    require(0 <= real_number(sigma) < 1, owner, "sigma", sigma, "lie in [0, 1)")
+    require(0 < real_number(theta) < np.inf, owner, "theta", theta, "be positive")
+    require(0 <= real_number(separation) < np.inf, owner, "separation", separation, "be 0 or more")
+    rng = generator(owner, seed)
     labels = _pitman_yor_labels(n, theta, sigma, rng)
     X = np.empty((n, d))
     order = np.argsort(labels, kind="stable")
@@ -160,13 +162,13 @@ def moving_clusters(
     [1, 2, 3]
     """
     owner = "moving_clusters"
-    _check_n(n, owner)
-    require(isinstance(steps, int | np.integer) and steps >= 1, owner, "steps", steps, "be 1 or more")
-    require(np.isfinite(births) and births >= 0, owner, "births", births, "be 0 or more")
-    require(0 <= survival <= 1, owner, "survival", survival, "lie in [0, 1]")
+    check_whole(owner, "n", n)
+    check_whole(owner, "steps", steps)
+    require(0 <= real_number(births) <= MOST, owner, "births", births, f"lie between 0 and {MOST:,}")
+    require(0 <= real_number(survival) <= 1, owner, "survival", survival, "lie in [0, 1]")
     for name, value in (("centre_sd", centre_sd), ("point_sd", point_sd)):
-        require(bool(np.isfinite(value)) and value >= 0, owner, name, value, "be 0 or more")
-    rng = np.random.default_rng(seed)
+        require(0 <= real_number(value) < np.inf, owner, name, value, "be 0 or more")
+    rng = generator(owner, seed)
     centres = np.empty((0, 2))
     X, labels, times = [], [], []
     for step in range(1, steps + 1):
@@ -201,11 +203,11 @@ def documents(n: int = 200, words: int = 1000, topics: int = 5, length: float = 
     (20, 50)
     """
     owner = "documents"
-    _check_n(n, owner)
+    check_whole(owner, "n", n)
     for name, value in (("words", words), ("topics", topics)):
-        require(isinstance(value, int | np.integer) and value >= 1, owner, name, value, "be 1 or more")
-    require(np.isfinite(length) and length > 0, owner, "length", length, "be positive")
-    rng = np.random.default_rng(seed)
+        check_whole(owner, name, value)
+    require(0 < real_number(length) <= MOST, owner, "length", length, f"be positive, at most {MOST:,}")
+    rng = generator(owner, seed)
     zipf = 1.0 / np.arange(1.0, words + 1.0)
     concentration = 0.2 * words * zipf / zipf.sum()
     # 1e-300 keeps a topic a distribution when every one of a few small gammas underflows.
@@ -245,8 +247,3 @@ def _pitman_yor_labels(n: int, theta: float, sigma: float, rng: np.random.Genera
         labels[i] = c
         sizes[c] += 1
     return labels
-
-
-def _check_n(n: int, owner: str) -> None:
-    good = isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 1
-    require(good, owner, "n", n, "be a whole number, 1 or more")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from hedgerow.arguments import check_whole, real_number
 from hedgerow.errors import require
 
-__all__ = ["Conditional", "is_whole"]
+__all__ = ["Conditional"]
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,8 @@ class Conditional:
         """Check the options."""
         owner = "Conditional"
         for name, low in (("scouts", 2), ("pairs", 0), ("scans", 0), ("visits", 0)):
-            value = getattr(self, name)
-            if name == "visits" and value is None:
-                continue
-            require(is_whole(value) and value >= low, owner, name, value, f"be a whole number from {low} up")
-        good = isinstance(self.even_share, (int, float)) and 0 <= self.even_share <= 1
-        require(good, owner, "even_share", self.even_share, "lie in [0, 1]")
+            check_whole(owner, name, getattr(self, name), low, none=name == "visits")
+        require(0 <= real_number(self.even_share) <= 1, owner, "even_share", self.even_share, "lie in [0, 1]")
 
     def visits_of(self, n: int) -> int:
         """Rows visited in an iteration over n rows.
@@ -65,8 +60,3 @@ class Conditional:
         int
         """
         return min(max(n // 25, 2_000), 20_000) if self.visits is None else self.visits
-
-
-def is_whole(value: object) -> bool:
-    """Whether a value is a whole number, True and False apart."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.arguments import check_seed
 from hedgerow.data.files import Dataset
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.kinds import understand
@@ -109,6 +110,7 @@ def propose(
     """
     sources = read_sources(OWNER, shards, client)
     open_workers(OWNER, sources, client).close()  # refuses what is no client
+    check_seed(OWNER, seed, none=False)
     parts = [part for part in _looks(sources, client, seed) if part.rows]
     require(len(parts) > 0, OWNER, "shards", f"{len(sources)} empty shards", "have a row")
     names = [feature_names(part.sample) for part in parts]

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import LONGEST, check_choice, check_seed, check_whole, is_whole
 from hedgerow.data import Reading
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.lasting import ChainFolder, Course, Lasting
 from hedgerow.distributed.opening import OPENED, OWNER, SETTLED, check_model, open_chain, open_data, reopen_chain
-from hedgerow.distributed.options import Conditional, is_whole
+from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.reach import ShardRows
 from hedgerow.distributed.record import Record
 from hedgerow.distributed.sources import read_sources
@@ -27,6 +28,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior import DistributedPosterior
 from hedgerow.posterior.elsewhere import FolderLabels, KeptLabels, KnownClusters, MemoryLabels, draw_folder
 from hedgerow.sampling import Checkpoint, Update
+from hedgerow.writing import check_path
 
 __all__ = ["resume", "sample"]
 
@@ -109,16 +111,15 @@ def sample(
     kernel = Conditional() if kernel is None else kernel
     require(isinstance(kernel, Conditional), OWNER, "kernel", kernel, "be a distributed.Conditional")
     for name, value, low in (("draws", draws, 1), ("warmup", warmup, 0), ("thin", thin, 1), ("chains", chains, 1)):
-        require(is_whole(value) and value >= low, OWNER, name, value, f"be a whole number from {low} up")
-    require(seed is None or (is_whole(seed) and seed >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
-    require(labels in ("last", "all", "none"), OWNER, "labels", labels, "be 'last', 'all' or 'none'")
+        check_whole(OWNER, name, value, low)
+    check_seed(OWNER, seed, bits=64)
+    check_choice(OWNER, "labels", labels, ("last", "all", "none"))
     check_model(OWNER, model)
-    require(reading is None or isinstance(reading, Reading), OWNER, "reading", reading, "be a hedgerow.data.Reading")
     wanted = "be left out: with checkpoint= the labels go to its folder"
     require(folder is None or checkpoint is None, OWNER, "folder", str(folder), wanted)
     used_seed = secrets.randbits(63) if seed is None else int(seed)
     course = Course(model, kernel, int(draws), int(warmup), int(thin), int(chains), used_seed, labels, reading)
-    where = None if folder is None else _new_folder(Path(folder))
+    where = None if folder is None else _new_folder(check_path(folder, OWNER, "folder"))
     lasting = None if checkpoint is None else Lasting(Checkpoint.read(checkpoint, OWNER), OWNER)
     try:
         if lasting is not None:
@@ -171,7 +172,7 @@ def resume(
     try:
         course = lasting.course()
         if draws is not None:
-            good = is_whole(draws) and draws >= course.draws
+            good = is_whole(draws) and course.draws <= draws <= LONGEST
             require(good, owner, "draws", draws, f"be a whole number from {course.draws} up, the draws asked for before")
             course = replace(course, draws=int(draws))
             lasting.write(course)

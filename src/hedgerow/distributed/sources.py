@@ -66,6 +66,7 @@ class Source:
 
 def read_sources(owner: str, shards: Any, client: Any, reading: Reading | None = None) -> list[Source]:
     """The sources of a list of shards, of the files of a folder or pattern, or of a Dask array or frame, one for each of its blocks."""
+    require(reading is None or isinstance(reading, Reading), owner, "reading", reading, "be a hedgerow.data.Reading")
     if _is_dask(shards):
         found = _blocks(owner, shards, client)
     else:

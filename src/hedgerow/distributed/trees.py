@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import check_choice, check_flag, check_seed, check_whole, real_number
 from hedgerow.data import Reading
 from hedgerow.distributed.joining import Grow, Joiner
 from hedgerow.distributed.opening import check_model, open_shards
@@ -88,13 +89,11 @@ def ibhc(
     (130,)
     """
     check_model(OWNER, model)
-    whole = isinstance(passes, (int, np.integer)) and not isinstance(passes, bool)
-    require(whole and passes >= 1, OWNER, "passes", passes, "be a whole number from 1 up")
-    require(repair in ("reinsert", "bhc"), OWNER, "repair", repair, "be 'reinsert' or 'bhc'")
-    good = u is None or (isinstance(u, (int, float)) and np.isfinite(u) and u > 0)
-    require(good, OWNER, "u", u, "be a finite number above 0, or None")
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    require(seed is None or (whole and int(seed) >= 0), OWNER, "seed", seed, "be a whole number from 0 up, or None")
+    check_whole(OWNER, "passes", passes)
+    check_choice(OWNER, "repair", repair, ("reinsert", "bhc"))
+    require(u is None or 0 < real_number(u) < np.inf, OWNER, "u", u, "be a finite number above 0, or None")
+    check_seed(OWNER, seed, bits=64)
+    check_flag(OWNER, "labels", labels)
     used_seed = secrets.randbits(63) if seed is None else int(seed)
     workers = open_workers(OWNER, read_sources(OWNER, shards, client, reading), client)
     try:

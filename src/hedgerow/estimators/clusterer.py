@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from hedgerow.arguments import check_whole, real_number
 from hedgerow.data.copies import Copies
 from hedgerow.data.tables import take_rows
 from hedgerow.errors import require
@@ -25,7 +26,6 @@ from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.resolution import Levels
 from hedgerow.resolution import levels as run_levels
-from hedgerow.resolution.asking import is_whole
 from hedgerow.sampling import Agreement, sample
 from hedgerow.sampling.progress import stage, whole_job
 from hedgerow.summaries import ari, point_estimate, rhat
@@ -132,6 +132,7 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _fit_rows(self, given: GivenRows) -> Self:
         check_loss(self.loss, type(self).__name__)
+        require(isinstance(self.verbose, bool | int | np.integer), type(self).__name__, "verbose", self.verbose, "be True or False")
         data, groups, n, rows = given
         (model, same), seed = model_and_copies(self, data), read_seed(self.random_state, type(self).__name__)
         model, init = self._at_resolution(model, data, groups, seed, same)
@@ -185,10 +186,9 @@ class HedgerowClusterer(Showing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         owner = type(self).__name__
         self.__dict__.pop("levels_", None)
         if self.about is None and self.levels is None:
-            return replace(model, power=self.power) if self.power != 1 else model, "sequential"
-        require(self.power == 1, owner, "power", self.power, "be left out where about or levels looks for it")
-        good = self.about is None or (is_whole(self.about) and self.about >= 1)
-        require(good, owner, "about", self.about, "be a whole number of at least 1, or None")
+            return replace(model, power=self.power), "sequential"
+        require(real_number(self.power) == 1, owner, "power", self.power, "be left out where about or levels looks for it")
+        check_whole(owner, "about", self.about, none=True)
         asked = LEVELS if self.levels is None else self.levels
         require(not isinstance(asked, bool), owner, "levels", asked, "be a whole number, powers, or None")
         number, powers = (int(asked), None) if isinstance(asked, int | np.integer) else (LEVELS, asked)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import is_whole
 from hedgerow.data.container import FormatError, decode, encode
 from hedgerow.data.kinds import Reading
 from hedgerow.errors import ParameterError, require
@@ -35,7 +36,7 @@ def write_incremental(path: str | os.PathLike[str], estimator: IncrementalBHC) -
     require("stream_" in vars(estimator), owner, "path", str(path), "be given after fit or partial_fit: there is nothing to save yet")
     arrays: Arrays = {}
     seed = estimator.random_state
-    whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
+    whole = is_whole(seed)
     given = estimator.get_params(deep=False)
     given.pop("random_state")
     given["forget"] = as_text(given["forget"])

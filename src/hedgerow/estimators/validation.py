@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hedgerow.arguments import is_whole
 from hedgerow.data.copies import Copies
 from hedgerow.data.kinds import understand
 from hedgerow.data.tables import feature_names, refuse_texts
@@ -29,6 +30,8 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
     if not fitting:
         check_is_fitted(estimator)
     refuse_texts(X, type(estimator).__name__)
+    owner, given = type(estimator).__name__, likelihood is None or isinstance(likelihood, Likelihood | type)
+    require(given, owner, "likelihood", likelihood, "be a likelihood such as GaussianWishart(), or None")
     as_is = feature_names(X) is not None or sparse.issparse(X) or (likelihood is not None and likelihood.reads_tables)
     try:
         if as_is:
@@ -80,9 +83,8 @@ def read_seed(random_state: Any, owner: str) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**48))
-    whole = hasattr(random_state, "__index__") and not isinstance(random_state, bool)
     wanted = "be a whole number from 0 up, a NumPy generator, or None"
-    require(whole and int(random_state) >= 0, owner, "random_state", random_state, wanted)
+    require(is_whole(random_state) and random_state >= 0, owner, "random_state", random_state, wanted)
     return int(random_state)
 
 

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import LONGEST, is_whole
 from hedgerow.errors import require
 
-__all__ = ["Kernel", "Site", "check_subset", "is_whole", "plain_numbers"]
+__all__ = ["Kernel", "Site", "check_subset", "plain_numbers"]
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,6 @@ class Kernel(ABC):
         """
 
 
-def is_whole(value: object) -> bool:
-    """Whether a value is a whole number that the core can count to, NumPy's included, and not a truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) < 2**31
-
-
 def plain_numbers(kernel: Kernel) -> None:
     """Make Python's own numbers of NumPy's among a kernel's fields, so that kernels compare, print and are stored alike."""
     for field in fields(kernel):  # type: ignore[arg-type]
@@ -141,5 +137,5 @@ def plain_numbers(kernel: Kernel) -> None:
 
 def check_subset(owner: str, subset: int | None) -> None:
     """Refuse a subset that is not a positive number of rows."""
-    good = subset is None or (is_whole(subset) and subset >= 1)
+    good = subset is None or (is_whole(subset) and 1 <= subset <= LONGEST)
     require(good, owner, "subset", subset, "be a whole number of rows from 1 up, or None for all rows")

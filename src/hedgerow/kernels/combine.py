@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from hedgerow import _core
+from hedgerow.arguments import real_number
 from hedgerow.errors import require
 from hedgerow.kernels.base import Kernel, Site
 
@@ -61,8 +65,8 @@ class Mix(Kernel):
     def __post_init__(self) -> None:
         """Refuse what are not kernels, and weights that are none."""
         _check_parts("mix", self.parts)
-        finite = all(w >= 0 for w in self.weights) and 0 < sum(self.weights) < float("inf")
-        good = len(self.weights) == len(self.parts) and finite
+        listed = isinstance(self.weights, list | tuple) and all(0 <= real_number(weight) < float("inf") for weight in self.weights)
+        good = listed and len(self.weights) == len(self.parts) and sum(self.weights) > 0
         require(good, "mix", "weights", self.weights, "be one number from 0 up per kernel, not all 0")
 
     @property
@@ -110,7 +114,9 @@ def mix(*kernels: Kernel, weights: tuple[float, ...] | None = None) -> Mix:
     >>> mix(SplitMerge(), Gibbs(), weights=(0.25, 0.75)).weights
     (0.25, 0.75)
     """
-    return Mix(tuple(kernels), tuple(weights) if weights is not None else (1.0,) * len(kernels))
+    listed = weights is None or isinstance(weights, Sequence | np.ndarray)
+    require(listed, "mix", "weights", weights, "be one number from 0 up per kernel, not all 0")
+    return Mix(tuple(kernels), (1.0,) * len(kernels) if weights is None else tuple(weights))
 
 
 def _check_parts(owner: str, parts: tuple[Kernel, ...]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hedgerow import _core
-from hedgerow.errors import require
+from hedgerow.arguments import check_flag
 from hedgerow.kernels.base import Kernel, Site, check_subset, plain_numbers
 
 __all__ = ["Gibbs"]
@@ -43,7 +43,7 @@ class Gibbs(Kernel):
         """Refuse a subset that is not a positive whole number."""
         plain_numbers(self)
         check_subset("Gibbs", self.subset)
-        require(isinstance(self.collapse, bool), "Gibbs", "collapse", self.collapse, "be True or False")
+        check_flag("Gibbs", "collapse", self.collapse)
 
     def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hedgerow import _core
-from hedgerow.errors import require
-from hedgerow.kernels.base import Kernel, Site, is_whole, plain_numbers
+from hedgerow.arguments import check_whole
+from hedgerow.kernels.base import Kernel, Site, plain_numbers
 
 __all__ = ["TreeGuidedPublished"]
 
@@ -46,8 +46,7 @@ class TreeGuidedPublished(Kernel):
         """Refuse what are not counts."""
         plain_numbers(self)
         for name in ("G", "D"):
-            value = getattr(self, name)
-            require(is_whole(value) and value >= 0, "TreeGuidedPublished", name, value, "be a whole number from 0 up")
+            check_whole("TreeGuidedPublished", name, getattr(self, name), 0)
 
     def to_core(self, site: Site) -> _core.Kernel:
         """The compiled recipe."""

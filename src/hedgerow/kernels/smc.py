@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import check_flag, check_seed, check_whole, real_number
 from hedgerow.errors import require
-from hedgerow.kernels.base import is_whole
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import LISTS, NAMES, MeasureTraces
 
@@ -75,7 +75,8 @@ class WeightedDraws(MeasureTraces):
         -------
         (size, n) int32
         """
-        require(is_whole(size) and size >= 1, f"{type(self).__name__}.draw", "size", size, "be a whole number from 1 up")
+        check_whole(f"{type(self).__name__}.draw", "size", size)
+        check_seed(f"{type(self).__name__}.draw", seed)
         rng = np.random.default_rng(seed)
         return self.labels[rng.choice(len(self.weights), size=size, p=self.weights)]
 
@@ -150,13 +151,11 @@ def smc(
     ((40, 26), (2,))
     """
     require(isinstance(model, Mixture), "smc", "model", model, "be a Mixture")
-    require(is_whole(particles) and particles >= 2, "smc", "particles", particles, "be a whole number from 2 up")
-    require(is_whole(runs) and runs >= 1, "smc", "runs", runs, "be a whole number from 1 up")
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    require(seed is None or (whole and seed >= 0), "smc", "seed", seed, "be a whole number from 0 up, or None")
-    good = isinstance(threshold, int | float | np.integer | np.floating) and 0 <= threshold <= 1
-    require(good, "smc", "threshold", threshold, "lie in [0, 1]")
-    require(isinstance(shuffle, bool | np.bool_), "smc", "shuffle", shuffle, "be True or False")
+    check_whole("smc", "particles", particles, 2)
+    check_whole("smc", "runs", runs)
+    check_seed("smc", seed)
+    require(0 <= real_number(threshold) <= 1, "smc", "threshold", threshold, "lie in [0, 1]")
+    check_flag("smc", "shuffle", shuffle)
     model = model.resolve(X)  # before checking: names of columns and levels are read from X itself
     data = model.likelihood.check(X)
     bound = model.bind(data)

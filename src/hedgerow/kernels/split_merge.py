@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hedgerow import _core
-from hedgerow.errors import require
-from hedgerow.kernels.base import Kernel, Site, check_subset, is_whole, plain_numbers
+from hedgerow.arguments import check_whole
+from hedgerow.kernels.base import Kernel, Site, check_subset, plain_numbers
 
 __all__ = ["SplitMerge"]
 
@@ -37,8 +37,7 @@ class SplitMerge(Kernel):
     def __post_init__(self) -> None:
         """Refuse what are not counts."""
         plain_numbers(self)
-        good = is_whole(self.scans) and self.scans >= 0
-        require(good, "SplitMerge", "scans", self.scans, "be a whole number from 0 up")
+        check_whole("SplitMerge", "scans", self.scans, 0)
         check_subset("SplitMerge", self.subset)
 
     def to_core(self, site: Site) -> _core.Kernel:

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import real_number
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels.base import Kernel, Site
 from hedgerow.kernels.gibbs import Gibbs
 from hedgerow.kernels.tree_guided import TreeGuided
-from hedgerow.priors.laws import real_number
 
 __all__ = ["Tempered"]
 

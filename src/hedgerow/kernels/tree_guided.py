@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import LONGEST, check_flag, check_whole, is_whole, real_number
 from hedgerow.errors import ParameterError, require
-from hedgerow.kernels.base import Kernel, Site, is_whole
+from hedgerow.kernels.base import Kernel, Site
 
 __all__ = ["TreeGuided"]
 
@@ -78,16 +79,13 @@ class TreeGuided(Kernel):
             warnings.warn("TreeGuided(guide=...) is now TreeGuided(guides=...).", FutureWarning, stacklevel=3)
             object.__setattr__(self, "guides", guide)
         for name in ("global_moves", "single_moves"):
-            moves = getattr(self, name)
-            good = moves is None or (is_whole(moves) and moves >= 0)
-            require(good, "TreeGuided", name, moves, "be a whole number from 0 up, or None")
+            check_whole("TreeGuided", name, getattr(self, name), 0, none=True)
         idle = self.global_moves == 0 and self.single_moves == 0 and self.sweep_rate == 0
         require(not idle, "TreeGuided", "sweep_rate", self.sweep_rate, "be positive where there are no other moves")
-        good = isinstance(self.sweep_rate, (int, float)) and 0 <= self.sweep_rate <= 1
-        require(good, "TreeGuided", "sweep_rate", self.sweep_rate, "lie in [0, 1]")
-        require(isinstance(self.anneal, bool), "TreeGuided", "anneal", self.anneal, "be True or False")
+        require(0 <= real_number(self.sweep_rate) <= 1, "TreeGuided", "sweep_rate", self.sweep_rate, "lie in [0, 1]")
+        check_flag("TreeGuided", "anneal", self.anneal)
         if np.ndim(self.guides) == 0 and is_whole(self.guides):
-            require(self.guides >= 1, "TreeGuided", "guides", self.guides, GUIDES)
+            require(1 <= self.guides <= LONGEST, "TreeGuided", "guides", self.guides, GUIDES)
         else:
             several = isinstance(self.guides, (list, tuple)) and len(self.guides) > 0 and np.ndim(self.guides[0]) == 2
             given = self.guides if several else [self.guides]

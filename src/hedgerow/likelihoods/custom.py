@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import check_flag, check_whole, is_whole
 from hedgerow.data.views import as_dense, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
@@ -123,10 +124,8 @@ class Custom(Likelihood):
             ("log_density", log_density),
         ):
             require(function is None or callable(function), OWNER, name, function, "be a function or None")
-        if columns is not None:
-            whole = isinstance(columns, int | np.integer) and not isinstance(columns, bool)
-            require(whole and columns >= 1, OWNER, "columns", columns, "be a whole number, 1 or more")
-        require(isinstance(scales, bool), OWNER, "scales", scales, "be True or False")
+        check_whole(OWNER, "columns", columns, none=True)
+        check_flag(OWNER, "scales", scales)
         if _address(log_marginal) is None:
             wanted = "be a compiled function, its address, or a callable"
             require(callable(log_marginal), OWNER, "log_marginal", log_marginal, wanted)
@@ -237,7 +236,7 @@ class Custom(Likelihood):
 def _address(log_marginal: Any) -> int | None:
     """The address of a compiled function; None for a plain Python callable."""
     wanted = f"be a C function of signature {SIGNATURE}"
-    if isinstance(log_marginal, int | np.integer) and not isinstance(log_marginal, bool):
+    if is_whole(log_marginal):
         require(bool(log_marginal > 0), OWNER, "log_marginal", log_marginal, "be the address of a C function")
         return int(log_marginal)
     function = getattr(log_marginal, "ctypes", log_marginal) if hasattr(log_marginal, "address") else log_marginal

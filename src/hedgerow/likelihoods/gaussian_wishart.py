@@ -122,7 +122,8 @@ class GaussianWishart(Likelihood):
             agree = len(self.mean) == len(self.psi)
             require(agree, OWNER, "psi", self.psi, f"match the {len(self.mean)} entries of mean")
         self._check_nu(self.n_columns)
-        require(self.rule in (None, NIPS2015), OWNER, "rule", self.rule, f"be left out, or {NIPS2015!r}")
+        good = self.rule is None or (isinstance(self.rule, str) and self.rule == NIPS2015)
+        require(good, OWNER, "rule", self.rule, f"be left out, or {NIPS2015!r}")
 
     @classmethod
     def nips2015(cls) -> GaussianWishart:

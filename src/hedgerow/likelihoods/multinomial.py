@@ -20,6 +20,7 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
 from hedgerow import _core
+from hedgerow.arguments import check_whole
 from hedgerow.data.views import as_counts, as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, has_rows
@@ -68,8 +69,7 @@ class Multinomial(Likelihood):
         """Check both parameters."""
         object.__setattr__(self, "beta", as_number(OWNER, "beta", self.beta, 0))
         if self.columns is not None:
-            whole = isinstance(self.columns, int | np.integer) and not isinstance(self.columns, bool)
-            require(whole and self.columns >= 1, OWNER, "columns", self.columns, "be a whole number, 1 or more")
+            check_whole(OWNER, "columns", self.columns)
             object.__setattr__(self, "columns", int(self.columns))
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import check_whole
 from hedgerow.data.views import as_labels
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood, bind_at, has_rows
@@ -105,8 +106,7 @@ class Principal(Composed):
         good = isinstance(self.likelihood, Likelihood) and not self.likelihood.reads_tables and not self.likelihood.takes_sparse
         require(good, OWNER, "likelihood", self.likelihood, "be a likelihood of measurements, such as GaussianWishart()")
         if self.n_directions is not None:
-            whole = isinstance(self.n_directions, int | np.integer) and not isinstance(self.n_directions, bool)
-            require(whole and self.n_directions >= 1, OWNER, "n_directions", self.n_directions, "be a whole number from 1 up")
+            check_whole(OWNER, "n_directions", self.n_directions)
             object.__setattr__(self, "n_directions", int(self.n_directions))
         check_given(self, centre=partial(as_vector, low=-np.inf), scale=partial(as_vector, low=0), rest=partial(as_number, low=0))
         if self.directions is not None:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
+from hedgerow.arguments import is_whole
 from hedgerow.data.mixed import pick_columns, table_shape
 from hedgerow.data.tables import feature_names
 from hedgerow.data.views import as_labels
@@ -98,14 +99,8 @@ class Product(Composed):
             require(set(columns) == set(used), OWNER, "columns", columns, "be the columns of the groups")
             put(self, "columns", columns)
         if self.width is not None:
-            whole = isinstance(self.width, int | np.integer) and not isinstance(self.width, bool)
-            require(
-                whole and not self._named,
-                OWNER,
-                "width",
-                self.width,
-                "be a whole number, with positions only",
-            )
+            good = is_whole(self.width) and not self._named
+            require(good, OWNER, "width", self.width, "be a whole number, with positions only")
             require(self.width > max(used), OWNER, "width", self.width, f"be above the last position {max(used)}")
             put(self, "width", int(self.width))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow.docstrings import explained
-from hedgerow.errors import need_extra
+from hedgerow.errors import need_extra, require
 from hedgerow.plots.palette import GRID, INK, MUTED
 
 __all__ = ["as_written", "color_map", "drawn", "plain_axes", "probability_key"]
@@ -20,6 +20,7 @@ def plain_axes(ax: Any | None, size: tuple[float, float]) -> Any:
     if ax is None:
         pyplot = need_extra("matplotlib.pyplot", "plot")
         ax = pyplot.figure(figsize=size, layout="constrained", facecolor="white").add_subplot()
+    require(hasattr(ax, "spines"), "plot", "ax", ax, "be matplotlib axes, or None")
     ax.set_facecolor("white")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

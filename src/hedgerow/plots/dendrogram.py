@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arguments import wholes_of
 from hedgerow.errors import need_extra, require
 from hedgerow.plots.canvas import as_written, color_map, drawn, plain_axes, probability_key
 from hedgerow.plots.palette import INK, MUTED, PROBABILITY_STOPS, probability_colors, ranked_colors
@@ -47,8 +48,9 @@ def dendrogram(
     >>> axes = dendrogram([-1, -1, 0], [-1, -1, 1], [2], [1, 1, 2], [0.0, 0.0, -1.0], names=["a", "b"])
     """
     g = dendrogram_geometry(left, right, roots, size, log_d, max_leaves=max_leaves)
-    leaves = int(np.sum(np.asarray(left) < 0))
-    require(names is None or len(names) >= leaves, "dendrogram", "names", names, f"name {leaves} leaves")
+    leaves = int(np.sum(wholes_of("dendrogram", "left", left) < 0))
+    good = names is None or (isinstance(names, Sequence | np.ndarray) and not isinstance(names, str) and len(names) >= leaves)
+    require(good, "dendrogram", "names", names, f"name {leaves} leaves")
     collections = need_extra("matplotlib.collections", "plot")
     ax = plain_axes(ax, (9.0, 4.8))
     top = float(g.root_height.max(initial=0.0))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.arguments import wholes_of
 from hedgerow.errors import require
 
 __all__ = [
@@ -48,7 +49,7 @@ def cluster_colors(labels: ArrayLike) -> NDArray[np.float64]:
     >>> cluster_colors([0, 0, 1]).shape
     (2, 3)
     """
-    labels = np.asarray(labels, dtype=np.int64)
+    labels = wholes_of("cluster_colors", "labels", labels)
     require(labels.ndim == 1, "cluster_colors", "labels", labels, "be a vector of cluster numbers")
     require(labels.size == 0 or int(labels.min()) >= 0, "cluster_colors", "labels", labels, "be 0, 1, 2, ...")
     sizes = np.bincount(labels)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
+from hedgerow.arguments import check_names, numbers_of
 from hedgerow.errors import require
 
 __all__ = ["Plane", "as_columns", "plane"]
@@ -80,11 +81,11 @@ def plane(X: Any, names: Sequence[str] | None = None) -> Plane:
 
 def as_columns(owner: str, X: Any, names: Sequence[str] | None) -> tuple[NDArray[np.float64], list[str]]:
     """Dense data (n, d) as float64 with a name for each column."""
-    X = np.asarray(X, dtype=np.float64)
+    X = numbers_of("plane", "X", X)
     X = X[:, None] if X.ndim == 1 else X
     require(X.ndim == 2 and X.shape[1] > 0, owner, "X", X, "have shape (n, d), d >= 1")
+    check_names(owner, "names", names, X.shape[1], "columns")
     columns = [f"column {j + 1}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
-    require(len(columns) == X.shape[1], owner, "names", columns, f"name {X.shape[1]} columns")
     return X, columns
 
 

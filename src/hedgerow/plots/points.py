@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.arguments import wholes_of
 from hedgerow.errors import need_extra, require
 from hedgerow.plots.canvas import as_written, color_map, drawn, plain_axes
 from hedgerow.plots.palette import CLUSTER_COLORS, INK, MUTED, cluster_colors
@@ -23,7 +24,7 @@ def point_styles(labels: ArrayLike, uncertainty: ArrayLike | None, size: float) 
 
     Larger, because a pale small point would be overlooked, and the doubtful ones are what one looks for.
     """
-    labels = np.asarray(labels, dtype=np.int64)
+    labels = wholes_of("plot", "labels", labels)
     doubt = np.zeros(len(labels)) if uncertainty is None else np.asarray(uncertainty, dtype=np.float64)
     require(doubt.shape == labels.shape, "scatter", "uncertainty", doubt, "have one entry per point")
     doubt = np.clip(doubt, 0.0, 1.0)
@@ -89,6 +90,7 @@ def pairs(
     if axes is None:
         pyplot = need_extra("matplotlib.pyplot", "plot")
         axes = pyplot.figure(figsize=(2.1 * d, 2.1 * d), layout="constrained", facecolor="white").subplots(d, d)
+    require(wholes_of("pairs", "labels", labels).shape == X.shape[:1], "pairs", "labels", labels, f"be those of the {len(X)} rows")
     axes = np.asarray(axes)
     require(axes.shape == (d, d), "pairs", "axes", axes, f"have shape ({d}, {d})")
     for row in range(d):
@@ -212,7 +214,7 @@ def mass_levels(value: ArrayLike, shares: Sequence[float]) -> list[float]:
 
 
 def _draw_points(ax: Any, points: NDArray[np.float64], labels: ArrayLike, uncertainty: ArrayLike | None, size: float = 16.0) -> None:
-    labels = np.asarray(labels, dtype=np.int64)
+    labels = wholes_of("plot", "labels", labels)
     require(labels.shape == (len(points),), "scatter", "labels", labels, f"have {len(points)} entries")
     rgba, area = point_styles(labels, uncertainty, size * float(np.clip(1_500 / max(len(points), 1), 0.2, 1.0)))
     ax.scatter(points[:, 0], points[:, 1], s=area, c=rgba, linewidths=0.3, edgecolors="white")
@@ -220,7 +222,7 @@ def _draw_points(ax: Any, points: NDArray[np.float64], labels: ArrayLike, uncert
 
 
 def _draw_histogram(ax: Any, column: NDArray[np.float64], labels: ArrayLike) -> None:
-    labels = np.asarray(labels, dtype=np.int64)
+    labels = wholes_of("plot", "labels", labels)
     colors = cluster_colors(labels)
     seen = np.isfinite(column)
     parts = [column[seen & (labels == c)] for c in range(len(colors))]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arguments import check_names
 from hedgerow.errors import need_extra, require
 from hedgerow.plots.canvas import as_written, drawn, plain_axes
 from hedgerow.plots.palette import CLUSTER_COLORS, INK, ranked_colors
@@ -113,7 +114,7 @@ def popularity(
     T, K = bands["upper"].shape
     require(times.shape == (T,), "popularity", "times", times, f"have {T} entries, one per row of mean")
     require((low is None) == (high is None), "popularity", "high", high, "be given together with low")
-    require(names is None or len(names) == K, "popularity", "names", names, f"name {K} clusters")
+    check_names("popularity", "names", names, K, "clusters")
     area = (bands["upper"] - bands["lower"]).sum(axis=0)
     colors = np.empty((K, 3))
     colors[np.argsort(-area, kind="stable")] = ranked_colors(K)

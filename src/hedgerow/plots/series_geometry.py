@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.arguments import numbers_of
 from hedgerow.errors import require
 
 __all__ = ["ClusterCounts", "cluster_counts", "stacked_bands", "thin_trace"]
@@ -71,7 +72,7 @@ def thin_trace(values: ArrayLike, most: int) -> tuple[NDArray[np.int64], FloatAr
     >>> thin_trace([0.0, 5.0, 1.0, 1.0], 2)[1].tolist()
     [0.0, 5.0]
     """
-    values = np.asarray(values, dtype=np.float64)
+    values = numbers_of("plot", "values", values)
     require(values.ndim == 1, "thin_trace", "values", values, "be one chain")
     require(most >= 2, "thin_trace", "most", most, "be at least 2")
     if len(values) <= most:
@@ -115,7 +116,7 @@ def stacked_bands(mean: ArrayLike, low: ArrayLike | None, high: ArrayLike | None
 
 def as_chains(owner: str, name: str, values: ArrayLike) -> FloatArray:
     """Draws as (chain, draw); a vector is one chain."""
-    array = np.asarray(values, dtype=np.float64)
+    array = numbers_of(owner, name, values)
     array = array[None, :] if array.ndim == 1 else array
     require(array.ndim == 2 and array.size > 0, owner, name, array, "have shape (chain, draw) and hold a draw")
     return array

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.arguments import check_whole, numbers_of, wholes_of
 from hedgerow.errors import require
 
 __all__ = ["Dendrogram", "TreeScale", "cut_clusters", "dendrogram_geometry", "leaf_order", "tree_heights"]
@@ -133,7 +134,9 @@ def cut_clusters(left: ArrayLike, right: ArrayLike, roots: ArrayLike, log_d: Arr
     """
     left, right, roots = _as_tree("cut_clusters", left, right, roots)
     order = _preorder("cut_clusters", left, right, roots)
-    above = _above_cut(left, right, order, roots, np.asarray(log_d, dtype=np.float64))
+    log_d = numbers_of("tree", "log_d", log_d)
+    require(log_d.shape == left.shape, "tree", "log_d", log_d, f"have one entry for each of the {len(left)} nodes")
+    above = _above_cut(left, right, order, roots, log_d)
     tops = _tops(left, right, order, roots, above)
     first_row = _first_rows(left, right, order)
     return tops[np.argsort(first_row[tops], kind="stable")]
@@ -157,8 +160,8 @@ def tree_heights(left: ArrayLike, right: ArrayLike, roots: ArrayLike, size: Arra
     [False, False, True]
     """
     left, right, roots = _as_tree("tree_heights", left, right, roots)
-    size = np.asarray(size, dtype=np.int64)
-    log_d = np.asarray(log_d, dtype=np.float64)
+    size = wholes_of("tree", "size", size)
+    log_d = numbers_of("tree", "log_d", log_d)
     require(size.shape == left.shape, "tree_heights", "size", size, "have one entry per node")
     require(log_d.shape == left.shape, "tree_heights", "log_d", log_d, "have one entry per node")
     order = _preorder("tree_heights", left, right, roots)
@@ -213,9 +216,9 @@ def dendrogram_geometry(
     [0, 1]
     """
     left, right, roots = _as_tree("dendrogram_geometry", left, right, roots)
-    require(max_leaves >= 2, "dendrogram_geometry", "max_leaves", max_leaves, "be at least 2")
-    size = np.asarray(size, dtype=np.int64)
-    log_d = np.asarray(log_d, dtype=np.float64)
+    check_whole("dendrogram_geometry", "max_leaves", max_leaves, 2)
+    size = wholes_of("tree", "size", size)
+    log_d = numbers_of("tree", "log_d", log_d)
     scale = tree_heights(left, right, roots, size, log_d)
     shown = np.sort(np.argsort(-size[roots], kind="stable")[:max_leaves])
     hidden = np.setdiff1d(np.arange(len(roots)), shown)
@@ -284,7 +287,7 @@ def merge_probability(log_d: ArrayLike) -> FloatArray:
     >>> float(merge_probability(0.0))
     0.5
     """
-    log_d = np.asarray(log_d, dtype=np.float64)
+    log_d = numbers_of("tree", "log_d", log_d)
     return np.asarray(np.exp(-np.logaddexp(0.0, log_d)), dtype=np.float64)
 
 
@@ -321,9 +324,8 @@ def _cluster_numbers(left: IntArray, right: IntArray, roots: IntArray, log_d: Fl
 
 def _as_tree(owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
     """The three arrays as integers, with children that exist and come in pairs."""
-    left = np.asarray(left, dtype=np.int64)
-    right = np.asarray(right, dtype=np.int64)
-    roots = np.atleast_1d(np.asarray(roots, dtype=np.int64))
+    left, right = wholes_of("tree", "left", left), wholes_of("tree", "right", right)
+    roots = np.atleast_1d(wholes_of("tree", "roots", roots))
     require(left.ndim == 1 and left.shape == right.shape, owner, "right", right, "be a vector as long as left")
     require(bool(np.all((left < 0) == (right < 0))), owner, "right", right, "be -1 exactly where left is -1")
     top = max(int(left.max(initial=-1)), int(right.max(initial=-1)))

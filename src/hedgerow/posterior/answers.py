@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.stats import rankdata
 
-from hedgerow.errors import require
+from hedgerow.arguments import check_whole
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import exchange, prediction
 from hedgerow.posterior.pictured import Pictured
@@ -79,7 +79,7 @@ class Answers(Pictured):
         own = self._partition(partition, "predict_proba")
         if top is None:
             return np.concatenate(self._membership(own, X, times, max_draws))
-        require(top >= 1, "predict_proba", "top", top, "be at least 1, or None for all")
+        check_whole("predict_proba", "top", top, none=True)
         kept = prediction.most_probable(top)
         return sparse.vstack(self._membership(own, X, times, max_draws, kept), format="csr")
 

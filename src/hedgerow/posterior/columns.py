@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hedgerow.errors import require
+from hedgerow.arguments import check_names
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws
 from hedgerow.posterior.traced import Traced
@@ -42,7 +42,7 @@ def column_names(draws: Draws, names: Sequence[str] | None = None) -> list[str]:
 def names_of(draws: Traced, width: int, names: Sequence[str] | None = None) -> list[str]:
     """Names of so many columns."""
     if names is not None:
-        require(len(names) == width, "Posterior", "names", names, f"name the {width} columns of X")
+        check_names("Posterior", "names", names, width, "columns of X")
         return [str(name) for name in names]
     used = None if draws.model is None else draws.model.likelihood.used_columns()
     if used is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hedgerow.arguments import check_names
 from hedgerow.plots import cluster_posterior
 from hedgerow.plots.canvas import drawn
 from hedgerow.posterior import pictures
@@ -55,6 +56,7 @@ class Pictured(Summarised):
         ----------
         names, max_leaves : as for `Forest.plot`
         """
+        check_names("plot_tree", "names", names, self.n, "rows")
         view = self._view(None)
         return pictures.draw_tree(view.draws, view.names_of(names), max_leaves, ax)
 

@@ -5,7 +5,7 @@ They put together what `hedgerow.plots` draws from: the draws, a partition, the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow import plots
+from hedgerow.arguments import check_choice, is_whole, real_number
 from hedgerow.errors import ParameterError, require
 from hedgerow.posterior.columns import column_names, shown_columns
 from hedgerow.posterior.convergence import quantities
@@ -35,7 +36,7 @@ Columns = Sequence[str | int]
 def draw_trace(draws: Traced, quantity: str, ax: Any) -> Any:
     """One quantity along the draws of every chain."""
     known = quantities(draws)
-    require(quantity in known, "plot_trace", "quantity", quantity, f"be one of {', '.join(known)}")
+    check_choice("plot_trace", "quantity", quantity, known)
     return plots.trace(known[quantity], name=in_words(quantity), ax=ax)
 
 
@@ -81,9 +82,9 @@ def draw_density(
 ) -> Any:
     """The predictive density of one column as a line with its band, of two as contours."""
     owner = "plot_density"
-    require(0 < prob < 1, owner, "prob", prob, "lie in (0, 1)")
+    require(0 < real_number(prob) < 1, owner, "prob", prob, "lie in (0, 1)")
     names = column_names(draws)
-    given = [columns] if isinstance(columns, str | int | np.integer) else columns
+    given = columns if columns is None or (isinstance(columns, Iterable) and not isinstance(columns, str)) else [columns]
     where = list(range(len(names))) if given is None else _places(given, names, owner)
     wanted = "name one or two columns" if given is not None else f"be given, one or two of {_listed(names)}"
     require(1 <= len(where) <= 2, owner, "columns", columns, wanted)
@@ -91,6 +92,7 @@ def draw_density(
     seen = part.X if time is None or draws.times is None else part.X[draws.times == time]
     sides = [_grid(part.X[:, j], GRID_LINE if len(where) == 1 else GRID_PLANE) for j in range(len(where))]
     places = np.stack([axis.ravel() for axis in np.meshgrid(*sides)], axis=1)
+    require(np.ndim(time) == 0, owner, "time", time, "be one of the times, or None")
     times = None if time is None else np.full(len(places), time)
     found = predictive(part, places, times=times, max_draws=max_draws)
     values = np.array([np.exp(np.logaddexp.reduce(weights, axis=1)) for _, weights in found])
@@ -112,8 +114,10 @@ def _listed(names: list[str]) -> str:
 def _places(columns: Columns, names: list[str], owner: str) -> list[int]:
     """Positions of columns given by name or position."""
     found = []
+    listed = isinstance(columns, Iterable) and np.ndim(columns) == 1
+    require(listed, owner, "columns", columns, f"be columns of X ({_listed(names)}), by name or position")
     for column in columns:
-        known = column in names if isinstance(column, str) else 0 <= int(column) < len(names)
+        known = column in names if isinstance(column, str) else is_whole(column) and 0 <= column < len(names)
         require(known, owner, "columns", column, f"be columns of X ({_listed(names)}), by name or position")
         found.append(names.index(column) if isinstance(column, str) else int(column))
     require(len(set(found)) == len(found), owner, "columns", columns, "be different columns")

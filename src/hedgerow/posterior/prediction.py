@@ -26,6 +26,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
+from hedgerow.arguments import check_whole
 from hedgerow.data.copies import Copies
 from hedgerow.data.groups import read_levels
 from hedgerow.data.kinds import Reading, is_typed
@@ -290,7 +291,13 @@ def _blocks(draws: Draws, X_new: Any, times: Any, step: int) -> Iterator[tuple[A
     fresh = new_rows(draws, X_new)
     when = None if times is None else np.asarray(times)
     rows = fresh.shape[0]
-    require(when is None or len(when) == rows, "predict", "times", times, f"have one entry for each of the {rows} new rows")
+    require(
+        when is None or (when.ndim > 0 and len(when) == rows),
+        "predict",
+        "times",
+        times,
+        f"have one entry for each of the {rows} new rows",
+    )
     for i in range(0, max(rows, 1), step):
         yield fresh[i : i + step], None if when is None else when[i : i + step]
 
@@ -341,7 +348,7 @@ def _positions(draws: Draws, max_draws: int | None) -> list[tuple[int, int]]:
 
 def some_of(total: int, max_draws: int | None) -> npt.NDArray[np.intp]:
     """At most so many of 0, ..., total - 1, evenly."""
-    require(max_draws is None or max_draws >= 1, "predict", "max_draws", max_draws, "be at least 1, or None for all draws")
+    check_whole("predict", "max_draws", max_draws, none=True)
     kept = np.arange(total)
     if max_draws is not None and max_draws < total:
         kept = np.linspace(0, total - 1, max_draws).round().astype(np.intp)

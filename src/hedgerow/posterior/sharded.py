@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.arguments import check_seed, check_whole
 from hedgerow.posterior import sharded_report, sharded_storage
 from hedgerow.posterior.access import Files, View
 from hedgerow.posterior.answers import Answers
@@ -100,6 +101,8 @@ class DistributedPosterior(ShardedRows, Answers):
         """
         owner = "sampled_rows"
         own = self._partition(partition, owner)
+        check_whole(owner, "rows", rows)
+        check_seed(owner, seed, none=False)
         chosen = _within(own, rows, seed)
         places = np.split(chosen, np.searchsorted(chosen, self._ends[:-1]))
         starts = self._ends - np.asarray(self.shard_rows)

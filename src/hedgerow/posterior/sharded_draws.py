@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import is_whole
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
@@ -52,8 +53,8 @@ class ShardedDraws(Traced):
     def shard_labels(self, draw: int = -1, chain: int = 0) -> list[npt.NDArray[Any]]:
         """Labels of a draw, one array per shard; a number means the same cluster in all of them."""
         owner = f"{OWNER}.labels"
-        require(-self.draws <= draw < self.draws, owner, "draw", draw, f"be a draw, 0 to {self.draws - 1}")
-        require(0 <= chain < self.chains, owner, "chain", chain, f"be a chain, 0 to {self.chains - 1}")
+        require(is_whole(draw) and -self.draws <= draw < self.draws, owner, "draw", draw, f"be a draw, 0 to {self.draws - 1}")
+        require(is_whole(chain) and 0 <= chain < self.chains, owner, "chain", chain, f"be a chain, 0 to {self.chains - 1}")
         position = chain * self.draws + draw % self.draws
         if position not in self.kept.positions:
             wanted = "draw must be one whose labels were kept: sample with labels='all'"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hedgerow.errors import require
+from hedgerow.arguments import check_names
 from hedgerow.posterior import reporting
 from hedgerow.posterior.access import View
 from hedgerow.posterior.columns import shown_columns
@@ -29,7 +29,7 @@ def payload_of(
     rows: Sequence[str] | None,
 ) -> ReportPayload:
     """Everything that the report shows; `view` holds the rows of which points and trees are."""
-    require(rows is None or len(rows) == whole.n, "report", "rows", rows, f"name the {whole.n} rows")
+    check_names("report", "rows", rows, whole.n, "rows")
     sample, own = view.draws, view.of(found.labels)
     chosen = np.arange(whole.n) if view.rows is None else view.rows
     all_names = reporting.NumberedRows(whole.n) if rows is None else rows

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import check_names, check_whole
 from hedgerow.errors import require
 from hedgerow.posterior import convergence
 from hedgerow.posterior.access import Access
 from hedgerow.posterior.traced import IntArray, Names
 from hedgerow.summaries import ball, clusters, coclustering, estimate
-from hedgerow.summaries.distances import Loss
+from hedgerow.summaries.distances import Loss, check_loss
 from hedgerow.summaries.moments import Moments
 from hedgerow.summaries.partitions import as_partition, by_size
 from hedgerow.summaries.profiles import Profiles, least_sure, profiles_of
@@ -121,6 +122,7 @@ class Summarised(Access):
         """
         limits = {"max_clusters": max_clusters, "min_size": min_size, "within": within, "max_draws": max_draws}
         options: dict[str, Any] = {"weight": weight, "restarts": restarts, "seed": seed} | limits
+        estimate.check_options(loss, **options)
         key = (loss, *options.values())
         if key not in self._found or self._found[key].stopped:
             self._found[key] = estimate.point_estimate(self._labelled, loss, **options)
@@ -137,6 +139,7 @@ class Summarised(Access):
         -------
         (n,) int32
         """
+        check_loss(loss, "best_so_far")
         known = [found for key, found in self._found.items() if key[0] == loss]
         return known[0].labels if known else by_size(self.map_draw().labels)
 
@@ -187,7 +190,6 @@ class Summarised(Access):
         Table
         """
         own = self._partition(partition, "cluster_table")
-        require(top >= 0, "cluster_table", "top", top, "not be negative")
         known = self._columns(own, names, "cluster_table")
         return clusters.table_of(known.moments, clusters.stability(self._labelled, own), names=known.names, top=top)
 
@@ -206,7 +208,8 @@ class Summarised(Access):
             give all of it to others.
         """
         own = self._partition(partition, "profiles")
-        require(rows is None or len(rows) == self.n, "profiles", "rows", rows, f"name the {self.n} rows")
+        check_whole("profiles", "top", top, 0)
+        check_names("profiles", "rows", rows, self.n, "rows")
         known = self._columns(own, names, "profiles")
         typical = known.nearest(known.moments) if isinstance(known.moments, Moments) else None
         doubtful = least_sure(own, clusters.uncertainty(self._labelled, own).probability)

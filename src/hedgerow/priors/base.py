@@ -17,10 +17,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
+from hedgerow.arguments import check_whole, generator, real_number
 from hedgerow.data.groups import Levels
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
-from hedgerow.priors.laws import LARGEST, LEAST_FRACTION, Beta, Gamma, Law, positive_number, real_number
+from hedgerow.priors.laws import LARGEST, LEAST_FRACTION, Beta, Gamma, Law, positive_number
 from hedgerow.priors.state import VALUES
 
 __all__ = ["Grouping", "Prior", "PriorDraw"]
@@ -232,7 +233,7 @@ class Prior(ABC):
     def sample_joint(self, n: int, seed: int | Generator | None = None) -> PriorDraw:
         """An exact draw of (partition, u, hyper-parameters) for n points."""
         n = _checked_n(type(self).__name__, "sample_joint", n)
-        rng = np.random.default_rng(seed)
+        rng = generator(f"{type(self).__name__}.sample_joint", seed)
         values = self.values() | {name: law.sample(rng) for name, law in self.laws().items()}
         return self._sample(n, values, rng)
 
@@ -372,8 +373,7 @@ class Prior(ABC):
 
 
 def _checked_n(owner: str, method: str, n: object) -> int:
-    good = isinstance(n, (int, np.integer)) and not isinstance(n, bool) and bool(n >= 1)
-    require(good, f"{owner}.{method}", "n", n, "be an integer of at least 1")
+    check_whole(f"{owner}.{method}", "n", n)
     return int(n)  # type: ignore[call-overload,no-any-return]
 
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh_tridiagonal
 from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
 
+from hedgerow.arguments import real_number
 from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
@@ -40,16 +41,6 @@ def positive_number(owner: str, name: str, value: object, least: float = SMALLES
     require(math.isfinite(number) and number > 0, owner, name, value, "be a finite number above 0")
     require(least <= number <= most, owner, name, value, f"lie between {least:.0e} and {most:.0e}")
     return number
-
-
-def real_number(value: object) -> float:
-    """The value as a float; NaN for anything that is not a real number (a text, a flag, an array)."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:  # a whole number of more than 308 digits
-        return math.inf
 
 
 _with_nodes = explained("points : int\n    How many nodes.", "(x, w) : two arrays")

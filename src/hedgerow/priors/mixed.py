@@ -19,11 +19,12 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import _core
+from hedgerow.arguments import real_number
 from hedgerow.data.groups import Levels, read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.priors.base import Grouping, Prior, PriorDraw
 from hedgerow.priors.dirichlet import DP
-from hedgerow.priors.laws import LARGEST, Gamma, Law, real_number
+from hedgerow.priors.laws import LARGEST, Gamma, Law
 from hedgerow.priors.nrm import NGG, NormalizedMeasure
 from hedgerow.reference import mixed as reference
 

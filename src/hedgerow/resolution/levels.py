@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.arguments import check_seed, check_whole, real_number
 from hedgerow.data.copies import Copies
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
@@ -21,7 +22,7 @@ from hedgerow.report import write_report
 from hedgerow.report.levels import AGREED, levels_headline
 from hedgerow.report.markup import counted, said
 from hedgerow.resolution import storing
-from hedgerow.resolution.asking import checked_powers, is_number, is_whole
+from hedgerow.resolution.asking import checked_powers
 from hedgerow.resolution.ladder import Ladder, Plan, next_power
 from hedgerow.resolution.level import Level
 from hedgerow.resolution.reporting import opened_at, payload_of
@@ -29,10 +30,12 @@ from hedgerow.resolution.tables import flow_table, summary_table
 from hedgerow.sampling.interrupts import Stop, note_interrupts
 from hedgerow.sampling.progress import Update, open_progress
 from hedgerow.summaries.table import Table
+from hedgerow.writing import check_target
 
 __all__ = ["Levels", "levels"]
 
 TRIES = 8  # levels that `about` may add
+RANGES = {"n_levels": (1, 1000), "splits": (0, 1000), "draws": (1,), "warmup": (0,), "chains": (1,), "max_rows": (4,)}
 
 
 class Levels:
@@ -89,7 +92,7 @@ class Levels:
         Level
         """
         owner = "Levels.finest"
-        require(is_number(strength) and 0 <= strength <= 1, owner, "strength", strength, "be a number from 0 to 1")
+        require(0 <= real_number(strength) <= 1, owner, "strength", strength, "be a number from 0 to 1")
         measured = [level for level in self.items if not np.isnan(level.strength)]
         require(len(measured) > 0, owner, "strength", strength, "be reached by a level, and none was measured (splits=0)")
         good = [level for level in measured if level.strength >= strength]
@@ -113,7 +116,7 @@ class Levels:
         -------
         Level
         """
-        require(is_whole(clusters) and clusters >= 1, "Levels.about", "clusters", clusters, "be a whole number of at least 1")
+        check_whole("Levels.about", "clusters", clusters)
         stop = Stop()
         try:
             with note_interrupts(stop):
@@ -262,8 +265,7 @@ class Levels:
         if not self.items:
             return self.summary()._repr_html_()
         told = said(*levels_headline(self.items, opened_at(self.items, AGREED)))
-        picture = flow_svg([level.labels for level in self.items], [_told(level) for level in self.items])
-        return told + picture + self.summary()._repr_html_()
+        return told + flow_svg([level.labels for level in self.items], list(map(_told, self.items))) + self.summary()._repr_html_()
 
 
 def levels(
@@ -332,13 +334,12 @@ def levels(
     1
     """
     require(isinstance(model, Mixture), owner := "levels", "model", model, "be a Mixture")
-    least = {"n_levels": 1, "draws": 1, "warmup": 0, "chains": 1, "splits": 0, "max_rows": 4}
-    given = {"n_levels": n_levels, "draws": draws, "warmup": warmup, "chains": chains, "splits": splits, "max_rows": max_rows}
+    given = {"n_levels": n_levels, "splits": splits, "draws": draws, "warmup": warmup, "chains": chains, "max_rows": max_rows}
     for name, value in given.items():
-        require(is_whole(value) and value >= least[name], owner, name, value, f"be a whole number from {least[name]} up")
-    require(seed is None or (is_whole(seed) and seed >= 0), owner, "seed", seed, "be a whole number from 0 up, or None")
+        check_whole(owner, name, value, *RANGES[name])
+    check_seed(owner, seed)
     wanted = None if powers is None else checked_powers(powers)
-    begun = None if checkpoint is None or not Path(checkpoint).exists() else storing.load_levels(checkpoint, model)
+    begun = None if checkpoint is None else storing.begun_levels(check_target(checkpoint, owner, "checkpoint"), model)
     chosen = begun.plan.seed if seed is None and begun is not None and begun.plan is not None else seed
     plan = Plan(draws, warmup, chains, splits, max_rows, secrets.randbits(48) if chosen is None else int(chosen))
     require(copies is None or isinstance(copies, Copies), owner, "copies", copies, "be what propose(X).copies holds, or None")

@@ -14,6 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow import plots
+from hedgerow.arguments import real_number
+from hedgerow.errors import require
 from hedgerow.posterior.columns import shown_columns
 from hedgerow.posterior.reporting import BLOCKS, LARGEST_TREE, described, doubt, posterior_tree, run_record, tree_of
 from hedgerow.report.payload import ColumnsPart, CountsPart, LevelPart, LevelsPart, ReportPayload, SimilarityPart
@@ -28,6 +30,7 @@ FEW = 12  # clusters that a person can take in at once
 
 def opened_at(levels: Sequence[Level], strength: float) -> int:
     """The level that a page opens at: the finest that halves agree on, else the finest with few clusters; never a wall of colours."""
+    require(0 <= real_number(strength) <= 1, "levels", "strength", strength, "be a number from 0 to 1")
     agreed = [at for at, level in enumerate(levels) if level.strength >= strength]
     few = [at for at, level in enumerate(levels) if level.n_clusters - level.n_small <= FEW]
     return (agreed or few or [0])[-1]

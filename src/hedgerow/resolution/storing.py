@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from hedgerow.posterior.storage import DATA, pack, unpack
 from hedgerow.resolution.ladder import Plan
 from hedgerow.resolution.level import Level
 
-__all__ = ["KIND", "Stored", "check_same", "load_levels", "save_levels"]
+__all__ = ["KIND", "Stored", "begun_levels", "check_same", "load_levels", "save_levels"]
 
 KIND = "levels"
 VERSION = 2
@@ -76,6 +77,11 @@ def load_levels(path: str | os.PathLike[str], model: Mixture | None) -> Stored:
         if not items or not (kernel is None or isinstance(kernel, Kernel)):
             raise ValueError("no levels, or a kernel that is none")
         return Stored(items, plan, kernel, [str(note) for note in content["notes"]])
+
+
+def begun_levels(path: Path, model: Mixture | None) -> Stored | None:
+    """Those of a run that was stopped; None where there is no file yet."""
+    return load_levels(path, model) if path.exists() else None
 
 
 def check_same(begun: Stored, plan: Plan, model: Mixture, data: Any, path: Any) -> None:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import LONGEST, check_whole, real_number
 from hedgerow.errors import require
-from hedgerow.priors.laws import real_number
 from hedgerow.summaries import ess_bulk, rhat
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,7 +29,6 @@ __all__ = ["ENDLESS", "Agreement", "Course", "Verdict", "judge", "verdict_words"
 FIRST_WARMUP, TIMES = 40, 3  # iterations of the first warm-up, and by how much each further one is longer
 FIRST_DRAWS = 50
 FAR_APART = 1.2  # R-hat of the first draws from which another warm-up is worth a trial
-MOST_DRAWS = 2**31 - 1
 ENDLESS = 1e300  # effective draws of a run that is to make all of its draws
 
 
@@ -65,8 +64,7 @@ class Agreement:
         """Refuse what no run can reach or be held to."""
         _need_number(self.rhat, "rhat", 1.0)
         _need_number(self.ess, "ess", 0.0)
-        whole = isinstance(self.max_draws, int | np.integer) and not isinstance(self.max_draws, bool)
-        require(whole and 1 <= self.max_draws <= MOST_DRAWS, "Agreement", "max_draws", self.max_draws, "be a whole number from 1 up")
+        check_whole("Agreement", "max_draws", self.max_draws)
         if self.max_seconds is not None:
             _need_number(self.max_seconds, "max_seconds", 0.0)
 
@@ -164,7 +162,7 @@ class Course:
     def read(cls, stored: Mapping[str, Any]) -> Course:
         """Back from plain numbers, which come from a file."""
         counts = [stored[name] for name in ("most", "warmup", "draws", "before")]
-        if any(type(value) is not int or not 0 <= value <= MOST_DRAWS for value in counts) or counts[2] < 1:
+        if any(type(value) is not int or not 0 <= value <= LONGEST for value in counts) or counts[2] < 1:
             raise ValueError("rounds that no run has")
         height, apart = (None if stored[name] is None else float(stored[name]) for name in ("height", "apart"))
         teacher, pupils = stored.get("teacher"), tuple(stored.get("pupils", ()))  # runs of older versions have none

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow import _core
+from hedgerow.arguments import check_flag, check_whole, is_whole
 from hedgerow.data.container import FormatError
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, in_bytes, require
@@ -41,7 +42,7 @@ from hedgerow.sampling.manifest import (
     sweep,
     write_manifest,
 )
-from hedgerow.sampling.plan import MOST, Plan
+from hedgerow.sampling.plan import Plan
 from hedgerow.writing import check_path
 
 __all__ = ["Checkpoint", "clear_folder", "continue_folder", "look_into", "run_note", "run_status", "start_folder"]
@@ -80,7 +81,7 @@ class Checkpoint:
         check_path(self.path, "Checkpoint")
         good = self.every is None or (isinstance(self.every, (int, float)) and self.every >= 0)
         require(good, "Checkpoint", "every", self.every, "be a number of seconds from 0 up, or None")
-        require(isinstance(self.replace, bool), "Checkpoint", "replace", self.replace, "be True or False")
+        check_flag("Checkpoint", "replace", self.replace)
         require(self.note is None or isinstance(self.note, Mapping), "Checkpoint", "note", self.note, "be a mapping, or None")
 
     @classmethod
@@ -331,9 +332,9 @@ def _at_its_round(plan: Plan, manifest: Manifest, draws: int | None, until: Agre
 def _read_draws(draws: int | None, manifest: Manifest) -> int:
     if draws is None:
         return manifest.draws
-    good = hasattr(draws, "__index__") and not isinstance(draws, bool) and draws >= manifest.draws
+    good = is_whole(draws) and draws >= manifest.draws
     require(good, "resume", "draws", draws, f"be a whole number from {manifest.draws} up, the draws asked for before")
-    require(draws <= MOST, "resume", "draws", draws, f"be at most {MOST:,}")
+    check_whole("resume", "draws", draws)
     return int(draws)
 
 

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow import _core
+from hedgerow.arguments import check_seed, check_whole, real_number
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel, Site, SplitMerge, TreeGuided, cycle
-from hedgerow.kernels.base import is_whole
 from hedgerow.kernels.smc import FloatArray, WeightedDraws, descent_error
 from hedgerow.mixture import LEAST_POWER, Mixture
-from hedgerow.priors.laws import real_number
 from hedgerow.sampling.interrupts import Stop, heed_interrupts
 from hedgerow.sampling.ladder_file import read_ladder, write_ladder
 from hedgerow.sampling.population import Climb, Population, Rungs
@@ -141,8 +140,7 @@ def ladder(
     _check_numbers(particles=particles, moves=moves, rungs=rungs)
     good = 0 < real_number(share) < 1
     require(good, OWNER, "share", share, "be a number between 0 and 1")
-    chosen = isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0
-    require(seed is None or chosen, OWNER, "seed", seed, "be a whole number from 0 up, or None")
+    check_seed(OWNER, seed)
     model, data = _read_model(model, X)
     given = None if powers is None else _read_powers(powers, model.power)
     file = None if checkpoint is None else check_target(checkpoint, OWNER, "checkpoint")
@@ -256,7 +254,7 @@ def _own_kernel(model: Mixture, data: Any, seed: int) -> Kernel:
 def _check_numbers(**given: Any) -> None:
     least = {"particles": 2, "moves": 1, "rungs": 1}
     for name, value in given.items():
-        require(is_whole(value) and value >= least[name], OWNER, name, value, f"be a whole number from {least[name]} up")
+        check_whole(OWNER, name, value, least[name])
 
 
 def _read_model(model: Mixture, X: Any) -> tuple[Mixture, Any]:
@@ -275,6 +273,7 @@ def _read_model(model: Mixture, X: Any) -> tuple[Mixture, Any]:
 
 
 def _read_powers(powers: Sequence[float], top: float) -> list[float]:
+    require(np.ndim(powers) == 1 and isinstance(powers, Sequence | np.ndarray), OWNER, "powers", powers, "be numbers, or None")
     found = sorted({real_number(power) for power in powers} | {top})
     wanted = f"lie between {LEAST_POWER:.0e} and the power of the model, {top:g}"
     require(found[0] >= LEAST_POWER and found[-1] == top, OWNER, "powers", powers, wanted)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import check_flag, check_seed, check_whole
 from hedgerow.data.copies import Copies
 from hedgerow.data.groups import read_levels
 from hedgerow.data.tables import feature_names, row_count, take_rows
@@ -24,10 +25,9 @@ from hedgerow.sampling.agreement import Agreement, Course
 from hedgerow.sampling.chain import Chain
 from hedgerow.sampling.starts import Start, first_labels, read_starts
 
-__all__ = ["MOST", "Plan", "read_plan"]
+__all__ = ["Plan", "read_plan"]
 
 DRAWS, WARMUP = 1000, 500  # unless asked for otherwise
-MOST = 2**31 - 1
 """The largest count of anything; the core counts iterations in integers of this size."""
 
 
@@ -120,11 +120,9 @@ def read_plan(
     require(alone, "sample", "draws", draws, "be left out beside until=, whose max_draws says how many at the most")
     draws, warmup = DRAWS if draws is None else draws, WARMUP if warmup is None else warmup
     for name, value, least in (("draws", draws, 1), ("warmup", warmup, 0), ("chains", chains, 1), ("thin", thin, 1)):
-        require(_is_whole(value) and value >= least, "sample", name, value, f"be a whole number from {least} up")
-        require(value <= MOST, "sample", name, value, f"be at most {MOST:,}")
-    good = seed is None or (_is_whole(seed) and seed >= 0)
-    require(good, "sample", "seed", seed, "be a whole number from 0 up, or None")
-    require(isinstance(independent, bool), "sample", "independent", independent, "be True or False")
+        check_whole("sample", name, value, least)
+    check_seed("sample", seed)
+    check_flag("sample", "independent", independent)
     require(isinstance(model, Mixture), "sample", "model", model, "be a Mixture")
     kernel = TreeGuided() if kernel is None else kernel
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
@@ -166,10 +164,6 @@ def _kept(X: Any, init: Any, times: Any, copies: Copies) -> tuple[Any, Any, Any,
         copies = copies.within(times, "sample")
         times = copies.times(times)
     return take_rows(X, copies.kept), copies.start(init), times, copies
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _own(data: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
+from hedgerow.arguments import real_number
 from hedgerow.errors import require
 from hedgerow.summaries.partitions import Labels, as_draws, as_partition
 from hedgerow.summaries.table import Table
@@ -157,7 +158,7 @@ def popularity(
     (2, 2)
     """
     owner = "popularity"
-    require(isinstance(prob, (int, float)) and 0 < prob <= 1, owner, "prob", prob, "lie in (0, 1]")
+    require(0 < real_number(prob) <= 1, owner, "prob", prob, "lie in (0, 1]")
     draws = as_draws(labels, owner)
     own = as_partition(partition, owner, "partition", draws.shape[1])
     names, when, T, K = np.asarray(times), *_codes(codes, draws.shape[1], len(np.asarray(times)), owner), int(own.max()) + 1

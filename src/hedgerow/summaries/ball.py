@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import real_number
 from hedgerow.errors import require
 from hedgerow.summaries.distances import Loss, check_loss, distances_from
 from hedgerow.summaries.narrow import as_points
@@ -80,7 +81,7 @@ def credible_ball(labels: npt.ArrayLike | Points, centre: npt.ArrayLike, prob: f
     points = as_points(labels, "credible_ball")
     middle = as_partition(centre, "credible_ball", "centre", points.n)
     check_loss(loss, "credible_ball")
-    require(0.0 < prob < 1.0, "credible_ball", "prob", prob, "lie in (0, 1)")
+    require(0.0 < real_number(prob) < 1.0, "credible_ball", "prob", prob, "lie in (0, 1)")
     far = distances_from(middle, points, loss)
     needed = int(np.ceil(prob * far.size - 1e-9))
     radius = float(np.partition(far, needed - 1)[needed - 1])

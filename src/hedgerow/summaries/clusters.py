@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
+from hedgerow.arguments import check_names, check_whole, numbers_of
 from hedgerow.errors import require
 from hedgerow.summaries.coclustering import home_affinity
 from hedgerow.summaries.moments import CountMoments, Moments, falling, moments_of
@@ -107,11 +108,10 @@ def cluster_table(
     >>> cluster_table([[1.0], [2.0], [9.0]], [0, 0, 1])["size"].tolist()
     [2, 1]
     """
-    data: Any = csr_array(X) if issparse(X) else np.asarray(X, dtype=np.float64)
+    data: Any = csr_array(X) if issparse(X) else numbers_of("cluster_table", "X", X)
     require(data.ndim == 2, "cluster_table", "X", X, "have the shape (n, columns)")
     n = data.shape[0]
     own = as_partition(partition, "cluster_table", "partition", n)
-    require(top >= 0, "cluster_table", "top", top, "not be negative")
     moments = moments_of(data, own, int(own.max()) + 1)
     return table_of(moments, None if labels is None else stability(labels, own), names=names, top=top)
 
@@ -125,8 +125,9 @@ def table_of(moments: Moments | CountMoments, firm: Array | None, *, names: Sequ
     """The table from moments, however these came about; `firm` is the stability."""
     dense = isinstance(moments, Moments)
     width = moments.mean.shape[1] if isinstance(moments, Moments) else moments.counts.shape[1]
+    check_names("cluster_table", "names", names, width, "columns of X")
+    check_whole("cluster_table", "top", top, 0)
     words = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(width)]
-    require(len(words) == width, "cluster_table", "names", names, f"name the {width} columns of X")
     sizes = moments.sizes if isinstance(moments, Moments) else moments.totals.sizes
     order = np.argsort(-sizes, kind="stable")
     mean, spread, score = _describe_dense(moments) if isinstance(moments, Moments) else _describe_counts(moments)

@@ -22,6 +22,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from hedgerow.arguments import numbers_of, real_number
 from hedgerow.docstrings import explained
 from hedgerow.errors import require
 
@@ -113,7 +114,7 @@ def hdi(trace: npt.ArrayLike, prob: float = 0.94) -> tuple[float, float]:
     (0.0, 50.0)
     """
     x = _trace(trace, "hdi")
-    require(0.0 < prob < 1.0, "hdi", "prob", prob, "lie in (0, 1)")
+    require(0.0 < real_number(prob) < 1.0, "hdi", "prob", prob, "lie in (0, 1)")
     ordered = np.sort(x, axis=None)
     if ordered.size == 0 or not np.isfinite(ordered).all():
         return math.nan, math.nan
@@ -124,7 +125,7 @@ def hdi(trace: npt.ArrayLike, prob: float = 0.94) -> tuple[float, float]:
 
 
 def _trace(trace: npt.ArrayLike, owner: str) -> Array:
-    x = np.atleast_2d(np.asarray(trace, dtype=np.float64))
+    x = np.atleast_2d(numbers_of(owner, "trace", trace))
     require(x.ndim == 2, owner, "trace", x, "have the shape (chain, draw)")
     return x
 

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import check_choice
 from hedgerow.docstrings import explained
 from hedgerow.errors import require
 from hedgerow.summaries.partitions import Labels, canonical, wide
@@ -201,7 +202,7 @@ def _from_draws(partition: Labels, draws: npt.NDArray[Any], copies: Copies, loss
 
 def check_loss(loss: str, owner: str) -> None:
     """Refuse a loss that is none of them."""
-    require(loss in LOSSES, owner, "loss", loss, "be one of " + ", ".join(repr(name) for name in LOSSES))
+    check_choice(owner, "loss", loss, LOSSES)
 
 
 def count_function(loss: Loss, n: int) -> Array:

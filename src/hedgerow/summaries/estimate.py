@@ -42,6 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import check_seed, check_whole, real_number
 from hedgerow.errors import require
 from hedgerow.summaries.distances import LOSSES, Loss, check_loss, count_function, expected_loss, expected_losses
 from hedgerow.summaries.lasting import improve
@@ -61,6 +62,7 @@ from hedgerow.summaries.points import Points
 
 __all__ = ["PointEstimate", "point_estimate"]
 
+MOST_RESTARTS = 10_000  # a second or so each on large tables: more is a slip of the pen
 _SWEEPS = 100  # at most, of one descent
 _REBUILT = 10  # clusters that a descent dissolves and rebuilds
 _COMPARED = 30_000_000  # points looked at to find the best draws, but for the least number of draws that are tried
@@ -190,17 +192,9 @@ def point_estimate(
     >>> point_estimate([[0, 0, 1], [0, 0, 1], [0, 1, 1]], "binder").n_clusters
     2
     """
-    owner = "point_estimate"
-    points = as_points(labels, owner)
-    check_loss(loss, owner)
-    require(0 < weight < 2, owner, "weight", weight, "lie between 0 and 2, both left out")
-    require(weight == 1 or not LOSSES[loss].adjusted, owner, "weight", weight, f"be 1 for {loss}, which has none")
-    require(max_clusters is None or max_clusters >= 1, owner, "max_clusters", max_clusters, "be at least 1, or None")
-    require(min_size is None or min_size >= 1, owner, "min_size", min_size, "be at least 1, or None")
-    require(within is None or 0 < within <= 1, owner, "within", within, "lie in (0, 1], or be None")
-    require(restarts >= 1, owner, "restarts", restarts, "be at least 1")
-    require(0 <= seed < 2**64, owner, "seed", seed, "lie in 0, ..., 2^64 - 1")
-    require(max_draws is None or max_draws >= 1, owner, "max_draws", max_draws, "be at least 1 or None")
+    points = as_points(labels, "point_estimate")
+    counts = {"max_clusters": max_clusters, "min_size": min_size, "max_draws": max_draws}
+    check_options(loss, weight=weight, within=within, restarts=restarts, seed=seed, **counts)
     used = len(points.draws) if max_draws is None else min(max_draws, len(points.draws))
     used = min(used, max(_CELLS // points.copies.size, _LEAST_TRIED))
     distinct, weights = unique_draws(thin_evenly(points.draws, used))
@@ -228,6 +222,19 @@ def point_estimate(
     by_draws = within if max_clusters is None or limits[1] < max_clusters else None
     span, share = (limits, by_draws) if held else (None, None)
     return PointEstimate(own, best_loss, loss, found, weight, span, unlimited, share, large, search.stopped)
+
+
+def check_options(loss: Loss, *, weight: float, within: float | None, restarts: int, seed: int, **counts: int | None) -> None:
+    """Refuse what `point_estimate` cannot be asked for."""
+    owner = "point_estimate"
+    check_loss(loss, owner)
+    require(0 < real_number(weight) < 2, owner, "weight", weight, "lie between 0 and 2, both left out")
+    require(weight == 1 or not LOSSES[loss].adjusted, owner, "weight", weight, f"be 1 for {loss}, which has none")
+    for name, count in counts.items():
+        check_whole(owner, name, count, none=True)
+    require(within is None or 0 < real_number(within) <= 1, owner, "within", within, "lie in (0, 1], or be None")
+    check_whole(owner, "restarts", restarts, 1, MOST_RESTARTS)
+    check_seed(owner, seed, none=False, bits=64)
 
 
 def _clusters(count: int) -> str:

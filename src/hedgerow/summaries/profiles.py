@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
+from hedgerow.arguments import check_names, check_whole, is_whole, numbers_of
 from hedgerow.errors import require
 from hedgerow.numerals import mean_and_spread, percent
 from hedgerow.summaries.clusters import Array, stability, table_of, uncertainty
@@ -108,7 +109,7 @@ class Profiles:
         names = self._names or ()
         known = self.clusters["cluster"].tolist()
         for name, label in (("a", a), ("b", b)):
-            require(label in known, "Profiles.compare", name, label, f"be one of the {len(known)} clusters")
+            require(is_whole(label) and label in known, "Profiles.compare", name, label, f"be one of the {len(known)} clusters")
         i, j = known.index(a), known.index(b)
         mean, spread = self.clusters["mean"], self.clusters["spread"]
         within = np.sqrt((spread[i] ** 2 + spread[j] ** 2) / 2)
@@ -186,8 +187,10 @@ def profiles(
     ['height 1.10 ± 0.10, lower', 'height 9.10 ± 0.10, higher']
     """
     counted = issparse(X)
-    data: Any = csr_array(X) if counted else np.asarray(X, np.float64)
-    own = as_partition(partition, "profiles", "partition", int(X.shape[0]))
+    data: Any = csr_array(X) if counted else numbers_of("profiles", "X", X)
+    require(data.ndim == 2, "profiles", "X", X, "have the shape (n, columns)")
+    check_whole("profiles", "top", top, 0)
+    own = as_partition(partition, "profiles", "partition", int(data.shape[0]))
     k = int(own.max()) + 1
     moments = moments_of(data, own, k)
     middle = None if isinstance(moments, CountMoments) else moments.shown()
@@ -196,7 +199,7 @@ def profiles(
     if labels is not None:
         firm, probability = stability(labels, own), uncertainty(labels, own).probability
         doubtful = least_sure(own, probability)
-    require(rows is None or len(rows) == len(own), "profiles", "rows", rows, f"name the {len(own)} rows")
+    check_names("profiles", "rows", rows, len(own), "rows")
     return profiles_of(moments, firm, typical, doubtful, names=names, rows=rows, top=top)
 
 

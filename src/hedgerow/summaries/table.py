@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import check_whole
 from hedgerow.errors import MissingExtraError, require
 
 __all__ = ["Table"]
@@ -108,6 +109,7 @@ class Table(dict[str, npt.NDArray[Any]]):
         -------
         str
         """
+        check_whole("Table.text", "width", width, 1, none=True)
         wide = self._text("  ")
         return wide if width is None or max(map(len, wide.splitlines()), default=0) <= width else self._text(" ")
 

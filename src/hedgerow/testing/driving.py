@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
+from hedgerow.mixture import Mixture
 from hedgerow.sampling import Chain
 
 __all__ = ["KernelDraws", "PythonKernel", "drive", "of_simulated", "require_simulable"]
@@ -37,6 +38,7 @@ of_simulated = explained(
 
 def require_simulable(model: Any, owner: str) -> None:
     """Refuse a model that data cannot be simulated from."""
+    require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
     require(model.is_resolved, owner, "model", model, "be resolved, as there are no data to resolve it with")
     require(model.power == 1, owner, "model", model, "have power 1: data of a coarsened model cannot be simulated")
 

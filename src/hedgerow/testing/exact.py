@@ -26,6 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp
 
+from hedgerow.errors import require
+from hedgerow.mixture import Mixture
 from hedgerow.priors import Law, Prior
 from hedgerow.reference.prior import log_psi_at_log
 from hedgerow.testing.partitions import (
@@ -179,6 +181,7 @@ def exact_posterior(model: Any, X: Any, u: float | None = None, **values: float)
     >>> exact_posterior(hr.Mixture(hr.DP(), hr.GaussianWishart()), [[0.0], [0.1], [9.0]]).probabilities.shape
     (5,)
     """
+    require(isinstance(model, Mixture), "exact_posterior", "model", model, "be a Mixture")
     model = model.resolve(X)
     X = model.likelihood.check(X)
     partitions = enumerate_partitions(X.shape[0])

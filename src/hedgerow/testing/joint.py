@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from hedgerow.arguments import check_seed, check_whole
 from hedgerow.data.views import canonical
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel
@@ -71,6 +72,9 @@ def geweke(
     True
     """
     require_simulable(model, "geweke")
+    for name, value, low in (("n", n, 1), ("replicates", replicates, 2), ("steps", steps, 1), ("prior_draws", prior_draws, 2)):
+        check_whole("geweke", name, value, low)
+    check_seed("geweke", seed, none=False)
     hidden = None if gaps is None else np.asarray(gaps, dtype=bool)
     if hidden is not None:
         require(hidden.shape == (n, model.likelihood.n_columns), "geweke", "gaps", gaps, "have a row for each of n and all columns")

@@ -23,7 +23,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hedgerow.errors import require
 from hedgerow.kernels import Kernel
+from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.summaries.partitions import canonical, is_canonical
 from hedgerow.testing.driving import KernelDraws, PythonKernel, drive
@@ -77,6 +79,7 @@ def check_kernel(
     >>> check_kernel(hr.Gibbs(), model, [[0.0], [0.1], [1.0], [3.0]], replicates=16, iterations=100).passed
     True
     """
+    require(isinstance(model, Mixture), "check_kernel", "model", model, "be a Mixture")
     model = model.resolve(X)
     X = model.likelihood.check(X)
     held = {name: model.prior.values()["theta"] for name in model.prior.auxiliaries} if u is not None else {}

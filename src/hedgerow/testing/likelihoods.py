@@ -22,6 +22,8 @@ from numpy.random import Generator
 from scipy.special import expit
 
 from hedgerow import _core
+from hedgerow.arguments import check_flag, check_seed, check_whole, real_number
+from hedgerow.errors import require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.likelihoods.base import bind_at
 from hedgerow.priors import DP
@@ -67,6 +69,13 @@ def check_likelihood(
     >>> check_likelihood(hr.GaussianWishart(), hr.data.iris().X[:8], draws=200).passed
     True
     """
+    owner = "check_likelihood"
+    require(isinstance(likelihood, Likelihood), owner, "likelihood", likelihood, "be a likelihood such as GaussianWishart()")
+    check_whole(owner, "draws", draws, 2)
+    check_seed(owner, seed, none=False)
+    for name, flag in (("simulates", simulates), ("samples", samples)):
+        check_flag(owner, name, flag)
+    require(0 < real_number(power) <= 1, owner, "power", power, "lie in (0, 1]")
     model = likelihood.resolve(X)
     X = model.check(X)
     rng = np.random.default_rng([seed, 5])

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from hedgerow.arguments import check_seed, check_whole
+from hedgerow.errors import require
 from hedgerow.kernels import Gibbs
 from hedgerow.likelihoods import GaussianDiagonal
 from hedgerow.mixture import Mixture
@@ -42,6 +44,10 @@ def check_prior(prior: Prior, *, n: int = 6, draws: int = 3000, seed: int = 0, l
     >>> check_prior(DP(), n=4, draws=500).passed
     True
     """
+    require(isinstance(prior, Prior), "check_prior", "prior", prior, "be a prior such as DP()")
+    check_whole("check_prior", "n", n, 2, 12)
+    check_whole("check_prior", "draws", draws, 100)
+    check_seed("check_prior", seed, none=False)
     findings = Findings(level)
     closed = prior.u_integrates and not prior.laws()
     tolerance = 1e-9 if closed else 1e-6

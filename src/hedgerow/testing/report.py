@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
+from hedgerow.arguments import real_number
+from hedgerow.errors import require
+
 __all__ = ["CheckFailedError", "Finding", "Report"]
 
 
@@ -134,6 +137,10 @@ class Findings:
     level: float
     exact: list[Finding] = field(default_factory=list)
     pending: list[tuple[str, float, float, float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse a level that is no probability."""
+        require(0 < real_number(self.level) < 1, "testing", "level", self.level, "lie between 0 and 1")
 
     def agree(self, what: str, found: ArrayLike, wanted: ArrayLike, tolerance: float) -> None:
         """Two numbers or arrays that must agree to within `tolerance`, relative to 1 + |wanted|."""

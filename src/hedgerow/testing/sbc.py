@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from hedgerow.arguments import check_seed, check_whole
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel
 from hedgerow.testing.driving import PythonKernel, drive, of_simulated, require_simulable
@@ -97,8 +98,8 @@ def sbc(
     require(not model.prior.grouped, "sbc", "model", model, "have a prior without groups")
     numbers = (("n", n, 1), ("replicates", replicates, 20), ("draws", draws, 1), ("thin", thin, 1), ("warmup", warmup, 0))
     for name, value, least in numbers:
-        whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        require(whole and value >= least, "sbc", name, value, f"be a whole number from {least} up")
+        check_whole("sbc", name, value, least)
+    check_seed("sbc", seed, none=False)
     rows = [_ranks(kernel, model, n, draws, thin, warmup, seed, r) for r in range(replicates)]
     ranks = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     findings = Findings(level)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
+from hedgerow.arguments import check_choice, check_flag, check_seed, check_whole
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import Values
@@ -66,7 +67,7 @@ def bhc(
     array([0, 0, 1], dtype=int32)
     """
     owner = "bhc"
-    require(_is_count(builds), owner, "builds", builds, "be a whole number from 1 up")
+    check_whole(owner, "builds", builds)
     builder, sampled_u, sampled = _builder(owner, model, X, u, connectivity, times, seed)
     best = _Best(builder)
     for _ in range(builds if sampled_u or sampled else 1):
@@ -132,11 +133,12 @@ def ibhc(
     (2, [0, 0, 1])
     """
     owner = "ibhc"
-    require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
-    require(isinstance(repair, str) and repair in ("reinsert", "bhc"), owner, "repair", repair, "be 'reinsert' or 'bhc'")
-    require(isinstance(insert, str) and insert in ("seq", "top"), owner, "insert", insert, "be 'seq' or 'top'")
-    require(isinstance(balance, bool), owner, "balance", balance, "be True or False")
+    check_whole(owner, "passes", passes)
+    check_choice(owner, "repair", repair, ("reinsert", "bhc"))
+    check_choice(owner, "insert", insert, ("seq", "top"))
+    check_flag(owner, "balance", balance)
     if progress is not None:
+        require(callable(progress), owner, "progress", progress, "be a function; callbacks= takes several")
         warnings.warn("ibhc(progress=f) is now ibhc(callbacks=[f]).", FutureWarning, stacklevel=2)
         callbacks = (*callbacks, progress)
     good = isinstance(callbacks, Sequence) and all(callable(callback) for callback in callbacks)
@@ -188,7 +190,7 @@ def guide(model: Mixture, X: Any, *, passes: int = 1, times: Any = None, seed: i
     (2, 4)
     """
     owner = "guide"
-    require(_is_count(passes), owner, "passes", passes, "be a whole number from 1 up")
+    check_whole(owner, "passes", passes)
     builder, sampled_u, sampled = _builder(owner, model, X, u, None, times, seed)
     for index in range(passes):
         if index == 0:
@@ -205,7 +207,7 @@ def _builder(
 ) -> tuple[_core.TreeBuilder, bool, bool]:
     """A builder over X at the prior's first values, and whether u and hyper-parameters are to be resampled."""
     require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
-    require(seed is None or (_is_whole(seed) and seed >= 0), owner, "seed", seed, "be a whole number from 0 up, or None")
+    check_seed(owner, seed)
     model = model.resolve(X)
     data = model.likelihood.check(X)
     bound = model.bind(data)
@@ -264,11 +266,3 @@ def _pattern(owner: str, connectivity: Any, n: int) -> tuple[npt.NDArray[np.int6
     pattern.eliminate_zeros()
     pattern.sort_indices()
     return pattern.indptr.astype(np.int64), pattern.indices.astype(np.int32)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return _is_whole(value) and value >= 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import check_names
 from hedgerow.errors import need_extra, require
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def to_linkage(forest: Forest) -> FloatArray:
 def to_newick(forest: Forest, names: Sequence[str] | None) -> str:
     """One tree per line."""
     n = forest.n
-    require(names is None or len(names) == n, "Forest.to_newick", "names", names, f"have one entry for each of the {n} rows")
+    check_names("Forest.to_newick", "names", names, n, "rows")
     labels = [str(i) for i in range(n)] if names is None else [_quote(str(name)) for name in names]
     height = np.zeros(len(forest.left))
     text: list[str] = labels + [""] * (len(forest.left) - n)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import real_number
 from hedgerow.errors import ParameterError
 
 __all__ = ["as_text", "read_half_life", "read_when"]
@@ -41,8 +42,8 @@ def read_half_life(forget: Any, owner: str) -> tuple[float, bool]:
             value = _number(found[1]) * SECONDS.get(found[2], 1.0)
     elif isinstance(forget, (datetime.timedelta, np.timedelta64)):
         value = float(np.timedelta64(forget) / np.timedelta64(1, "s"))
-    elif isinstance(forget, (int, float, np.integer, np.floating)) and not isinstance(forget, bool):
-        clock, value = False, float(forget)
+    else:
+        clock, value = False, real_number(forget)
     if not (math.isfinite(value) and 0 < value <= 1e15):
         raise ParameterError(f"{owner}(forget={forget!r}): forget must {WANTED}. Got {forget!r}.")
     return value, clock

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from hedgerow import plots
+from hedgerow.arguments import check_names
 from hedgerow.data.tables import read_matrix
 from hedgerow.data.views import as_counts
 from hedgerow.errors import require
@@ -42,6 +43,7 @@ def place_points(labels: ArrayLike, doubt: ArrayLike | None, X: Any, columns: Se
 
 def payload_of(forest: Forest, X: Any, *, title: str, names: Sequence[str] | None, rows: Sequence[str] | None) -> ReportPayload:
     """Everything that a report on a forest shows; without X neither points nor columns."""
+    check_names("Forest.report", "rows", rows, forest.n, "rows")
     tree = tree_part(forest.left, forest.right, forest.roots, forest.size, forest.log_d)
     labels = by_size(forest.labels)
     record: dict[str, object] = {"log joint": f"{forest.log_joint:,.2f}", "log bound": f"{forest.log_bound:,.2f}"}
@@ -52,7 +54,7 @@ def payload_of(forest: Forest, X: Any, *, title: str, names: Sequence[str] | Non
     data, known = (as_counts(X, "Forest.report"), None) if sparse.issparse(X) else read_matrix(X, "Forest.report")
     require(data.shape[0] == forest.n, "Forest.report", "X", X, f"have the {forest.n} rows of the forest")
     width = data.shape[1]
-    require(names is None or len(names) == width, "Forest.report", "names", names, f"name the {width} columns of X")
+    check_names("Forest.report", "names", names, width, "columns of X")
     columns = [str(name) for name in names or known or (f"x{j}" for j in range(width))]
     counted = sparse.issparse(data)
     return ReportPayload(

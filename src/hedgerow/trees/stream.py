@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import check_flag, check_seed, check_whole
 from hedgerow.data.container import from_file
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
@@ -117,13 +118,11 @@ class TreeStream:
         owner = "TreeStream"
         require(isinstance(model, Mixture), owner, "model", model, "be a Mixture")
         require(model.worth is None, owner, "model", model, "have a power, not a worth: how many rows will come is not known")
-        good = max_nodes is None or (_is_whole(max_nodes) and max_nodes >= 1000)
-        require(good, owner, "max_nodes", max_nodes, "be a whole number from 1,000 up, or None")
+        check_whole(owner, "max_nodes", max_nodes, 1000, none=True)
         for name, flag in (("revise", revise), ("remember", remember)):
-            require(isinstance(flag, bool), owner, name, flag, "be True or False")
-        require(_is_whole(repeats) and 1 <= repeats <= 1000, owner, "repeats", repeats, "be a whole number from 1 to 1,000")
-        good = seed is None or (_is_whole(seed) and seed >= 0)
-        require(good, owner, "seed", seed, "be a whole number from 0 up, or None")
+            check_flag(owner, name, flag)
+        check_whole(owner, "repeats", repeats, 1, 1000)
+        check_seed(owner, seed)
         half_life = read_half_life(forget, owner)
         if forget is not None and max_nodes is not None:
             raise ParameterError(f"{owner}(max_nodes={max_nodes}): max_nodes must be None with forget, which bounds memory by itself.")
@@ -246,7 +245,7 @@ class TreeStream:
         -------
         list of Event
         """
-        require(_is_whole(first) and first >= 0, "TreeStream", "first", first, "be a whole number from 0 up")
+        check_whole("TreeStream", "first", first, 0)
         if self._core is None:
             return []
         columns = [column.tolist() for column in self._core.events(int(first))]
@@ -316,6 +315,7 @@ class TreeStream:
         path : path
         note : mapping, optional
         """
+        require(note is None or isinstance(note, Mapping), "TreeStream.save", "note", note, "be a mapping, or None")
         self.note = dict(self.note if note is None else note)
         files.save_stream(path, self.__getstate__(), extra=self.note)
 
@@ -371,7 +371,3 @@ class TreeStream:
 def all_options(stored: tuple[Any, ...]) -> tuple[Any, ...]:
     """Those of a stream, from a state that may be older than some of them."""
     return (*stored, *(0, True, True, 1, 0.0, False)[len(stored) :])
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
-from hedgerow.errors import require
+from hedgerow.arguments import check_whole
 from hedgerow.mixture import Mixture
 
 __all__ = ["Hierarchy", "join_segments"]
@@ -48,8 +48,7 @@ class Hierarchy:
         """
         if n_segments is None:
             return np.arange(self.n)
-        good = isinstance(n_segments, int | np.integer) and self.fewest <= n_segments <= self.n
-        require(good, "cut", "n_segments", n_segments, f"be a whole number from {self.fewest} to {self.n}, or None")
+        check_whole("cut", "n_segments", n_segments, self.fewest, self.n, none=True)
         oldest = self.representatives(int(n_segments))
         return np.asarray(np.unique(oldest, return_inverse=True)[1], dtype=np.int64)
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from hedgerow.apps.video.frames import Frame, in_chunks, open_frames, shrink
 from hedgerow.apps.video.joining import JoinSettings
 from hedgerow.apps.video.progress import ChunkUpdate
@@ -16,6 +14,7 @@ from hedgerow.apps.video.result import Segmentation
 from hedgerow.apps.video.segmenter import Segmenter
 from hedgerow.apps.video.store import LabelStore
 from hedgerow.apps.video.supervoxels import SupervoxelSettings, find_supervoxels
+from hedgerow.arguments import check_seed, check_whole
 from hedgerow.errors import require
 from hedgerow.likelihoods import Multinomial
 from hedgerow.mixture import Mixture
@@ -82,11 +81,9 @@ def segment(
     >>> segment(clip, progress=False).labels(2)[11, 20, [0, 29, 30, 59]].tolist()
     [0, 0, 1, 1]
     """
-    for name, value in (("chunk", chunk), ("seed", seed)):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        require(whole and value >= (name == "chunk"), OWNER, name, value, "be a whole number, not too small")
-    good = longest_side is None or (isinstance(longest_side, int | np.integer) and longest_side >= 8)
-    require(good, OWNER, "longest_side", longest_side, "be a whole number of pixels from 8 up, or None")
+    check_whole(OWNER, "chunk", chunk)
+    check_seed(OWNER, seed, none=False)
+    check_whole(OWNER, "longest_side", longest_side, 8, none=True)
     require(joins is None or isinstance(joins, JoinSettings), OWNER, "joins", joins, "be JoinSettings or None")
     settings = supervoxels if supervoxels is not None else SupervoxelSettings()
     require(isinstance(settings, SupervoxelSettings), OWNER, "supervoxels", settings, "be SupervoxelSettings")

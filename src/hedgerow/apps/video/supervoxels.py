@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hedgerow import _core
 from hedgerow.apps.video.colour import to_lab
+from hedgerow.arguments import check_whole, real_number
 from hedgerow.errors import require
 
 __all__ = ["BINS", "SupervoxelSettings", "Supervoxels", "find_supervoxels", "seam_contacts"]
@@ -61,12 +62,11 @@ class SupervoxelSettings:
     def __post_init__(self) -> None:
         """Check every setting."""
         owner = "SupervoxelSettings"
-        whole = isinstance(self.number, int | np.integer) and not isinstance(self.number, bool)
-        require(whole and self.number >= 1, owner, "number", self.number, "be a whole number, 1 or more")
+        check_whole(owner, "number", self.number)
         for name in ("compactness", "time_spacing"):
             value = getattr(self, name)
-            require(bool(np.isfinite(value)) and value > 0, owner, name, value, "be a finite number above 0")
-        require(0 <= self.smallest <= 1, owner, "smallest", self.smallest, "lie in [0, 1]")
+            require(0 < real_number(value) < np.inf, owner, name, value, "be a finite number above 0")
+        require(0 <= real_number(self.smallest) <= 1, owner, "smallest", self.smallest, "lie in [0, 1]")
 
 
 @dataclass(frozen=True)

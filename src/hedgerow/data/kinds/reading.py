@@ -226,6 +226,8 @@ def understand(X: Any, columns: Mapping[Any, str] | None = None, *, owner: str =
     """
     found, names = raw_columns(X, owner)
     labels: Sequence[str | int] = names if names is not None else range(len(found))
+    good = columns is None or isinstance(columns, Mapping)
+    require(good, owner, "columns", columns, 'be a mapping such as {"zip": "category"}, or None')
     given = dict(columns or {})
     for name in given:
         require(
