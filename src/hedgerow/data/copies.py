@@ -27,6 +27,9 @@ class Copies(NamedTuple):
 
     >>> Copies(np.array([0, 2]), np.array([0, 0, 1])).told()
     '1 of 3 rows is an exact copy of another: it counts once'
+    >>> same = Copies.at([7, 7, 9])
+    >>> same.times(["a", "a", "b"]).tolist(), same.start([0, 0, 1]).tolist(), same.within([0, 1, 0], "sample").kept.tolist()
+    (['a', 'b'], [0, 1], [0, 1, 2])
     """
 
     kept: IntArray
