@@ -275,17 +275,17 @@ void bind_chain(nb::module_& m) {
   m.def(
       "tree_guided",
       [](std::vector<std::shared_ptr<WeightedGuide>> guides, int wanted, std::uint64_t seed, std::uint64_t sequence, int global_moves,
-         int single_moves, bool anneal, double sweep_rate) {
+         int single_moves, double recasts, bool anneal, double sweep_rate) {
         if (guides.empty() && wanted < 1) throw std::invalid_argument("at least one guide is needed");
         const GuideSource grown{wanted, seed, sequence};
         const Guides held(guides.begin(), guides.end());
         return KernelFactory{"TreeGuided", [=]() -> std::unique_ptr<Kernel> {
-                               if (anneal) return TreeGuided::annealed(held, grown, global_moves, single_moves, sweep_rate);
-                               return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, sweep_rate);
+                               if (anneal) return TreeGuided::annealed(held, grown, global_moves, single_moves, recasts, sweep_rate);
+                               return std::make_unique<TreeGuided>(held, grown, global_moves, single_moves, recasts, sweep_rate);
                              }};
       },
       nb::arg("guides"), nb::arg("grown"), nb::arg("seed"), nb::arg("sequence"), nb::arg("global_moves"), nb::arg("single_moves"),
-      nb::arg("anneal"), nb::arg("sweep_rate"));
+      nb::arg("recasts"), nb::arg("anneal"), nb::arg("sweep_rate"));
 
   constexpr auto likelihood_of = [](PyChain& c) -> const Likelihood& { return c.chain().likelihood(); };
   nb::class_<PyChain>(m, "Chain", nb::type_slots(holder_slots<PyChain, likelihood_of>),

@@ -177,7 +177,10 @@ void GaussianWishart::grow_tables(int n) {
 }
 
 double GaussianWishart::marginal_constant(int n) const {
-  if (n < static_cast<int>(marginal_table_.size())) return marginal_table_[n];
+  return n < static_cast<int>(marginal_table_.size()) ? marginal_table_[n] : marginal_constant_of(n);
+}
+
+double GaussianWishart::marginal_constant_of(double n) const {
   const double worth = power_ * n;
   if (n >= far_from_)
     return 0.5 * d_ * std::log(r_ / (r_ + n)) - worth * (0.5 * d_ * kLogPi + log_det_l_) + gammas_.at(0.5 * freedom(n)) - log_gammas_;

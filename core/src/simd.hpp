@@ -81,6 +81,12 @@ struct Simd {
   // distance apart + near·(dx + i)² + |colours apart|² of voxel i; where it is below best[i] it goes there, and k to labels[i].
   void (*nearest_voxels)(const float* colours, int plane, int blocks, float dx, float near, float apart, const float* centre, int k,
                          float* best, std::int32_t* labels);
+  // Rows of a window, `room` of them (a multiple of 8), column by column, each counting w: their number, mean and scatter, packed.
+  double (*window_moments)(const double* x, int room, int d, const double* w, double* mean, double* scatter);
+  // out = constant − ½|G(x − mean)|² of each, G a packed lower triangle.
+  void (*window_densities)(const double* x, int room, int d, const double* mean, const double* g, double constant, double* out);
+  // Of k logs a row, cluster by cluster: shares of their sum, and its log.
+  void (*window_shares)(const double* log_density, int room, int k, double* share, double* log_total);
   // out[j] += log x[j], not below log 1e-300; k a multiple of 8.
   void (*add_logs)(const double* x, int k, double* out);
 };

@@ -2,6 +2,7 @@
 #include "hedgerow/kernels/tree_guided.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "hedgerow/kernels/annealed.hpp"
@@ -12,14 +13,16 @@ constexpr int kMoves = 20;              // at most, of draws
 constexpr double kLeastClimbing = 4e5;  // of the warm-up at least so many over the number of rows, and from 5 to kMoves
 constexpr double kRenewal = 10.0;       // moves for each cluster of one row that is to be renewed
 constexpr double kSingles = 0.1;        // of the rows visited, at most so many such moves
+constexpr double kRecasting = 0.6, kInDoubt = 0.1;  // of a sweep's work, where this share of the rows moves in a sweep or more
+constexpr double kMostRecasts = 3.0;                // an iteration
 constexpr double kSettled = 0.65;       // share of the warm-up from which what rows do is what they will do
 }  // namespace
 
-TreeGuided::TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate)
-    : growth_(std::move(given), grown), global_moves_(global_moves), single_moves_(single_moves), sweep_rate_(sweep_rate) {}
+TreeGuided::TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate)
+    : growth_(std::move(given), grown), global_moves_(global_moves), single_moves_(single_moves), recasts_wanted_(recasts), sweep_rate_(sweep_rate) {}
 
-std::unique_ptr<Kernel> TreeGuided::annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate) {
-  auto kernel = std::make_unique<TreeGuided>(std::move(given), grown, global_moves, single_moves, sweep_rate);
+std::unique_ptr<Kernel> TreeGuided::annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate) {
+  auto kernel = std::make_unique<TreeGuided>(std::move(given), grown, global_moves, single_moves, recasts, sweep_rate);
   if (sweep_rate > 0.0) return std::make_unique<Annealed>(std::move(kernel));
   return kernel;
 }
@@ -36,6 +39,23 @@ int TreeGuided::tuned_moves(const State& state, double visited, double share, do
   return static_cast<int>(std::clamp(share * visited * (k + 8.0) / (30.0 * n / k + 18.0 * k), least, most));
 }
 
+int TreeGuided::tuned_recasts(const State& state, double visited, double moving) {
+  const double n = state.partition.rows(), k = state.partition.clusters();
+  const double share = kRecasting * std::min(1.0, moving / (kInDoubt * n));
+  return static_cast<int>(1000.0 * std::min(kMostRecasts, share * visited * (k + 8.0) / Recasts::work(state.partition)));
+}
+
+void TreeGuided::recast(State& state) {
+  const int n = state.partition.rows();
+  recasts_.forget();
+  if (recasts_wanted_ == 0.0 || n == 1 || !state.measure.trivial_q()) return;
+  recasts_.attach(state);
+  if (!recasts_.possible()) return;
+  if (!drawing_) recasts_each_ = tuned_recasts(state, n, moved_);
+  double left = recasts_wanted_ >= 0.0 ? recasts_wanted_ : 0.001 * recasts_each_;
+  for (; left >= 1.0 || (left > 0.0 && state.rng.uniform() < left); left -= 1.0) recasts_.move(state);
+}
+
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
 // a sweep. On small sets an iteration costs microseconds and there are at least a few, since chains are judged by the draw.
 void TreeGuided::end_warm_up(State& state) {
@@ -48,6 +68,8 @@ void TreeGuided::end_warm_up(State& state) {
   moves_each_ = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, visited, 0.3, std::clamp(3000.0 / n, 2.0, 10.0), kMoves);
   singles_each_ =
       single_moves_ != kTuned ? single_moves_ : static_cast<int>(std::min(kRenewal * (1.0 + singles_.total()), kSingles * visited));
+  const std::vector<double>& moving = sweeps_.seen().moving;
+  recasts_each_ = tuned_recasts(state, visited, moving.empty() ? n : std::accumulate(moving.begin(), moving.end(), 0.0));
   drawing_ = true;
 }
 
@@ -58,16 +80,18 @@ void TreeGuided::step(State& state) {
     const int most = global_moves_ != kTuned ? global_moves_ : tuned_moves(state, n, 0.5, least, kMostClimbing);
     moves_each_ = global_moves_ != kTuned ? global_moves_ : std::clamp(moves_each_, most / 4, most);
   }
+  recast(state);
   moves_.step(state, growth_.guides(), n == 1 ? 0 : moves_each_);
   if (!drawing_) moves_each_ = moves_.accepted() > 0 ? kMostClimbing : moves_each_ / 2;
   sweeps_.gibbs().rest();
   singles_.step(state, sweeps_.gibbs(), drawing_ && n > 1 ? singles_each_ : 0);
   if (sweep_rate_ < 1.0 && state.rng.uniform() >= sweep_rate_) return;
   drawing_ ? sweeps_.turn(state) : sweeps_.climb(state, settled_);
+  if (!drawing_) moved_ = static_cast<int>(sweeps_.gibbs().moved());
 }
 
 void TreeGuided::save(Carried& out) const {
-  out.counters.insert(out.counters.end(), {drawing_, moves_each_, singles_each_});
+  out.counters.insert(out.counters.end(), {drawing_, moves_each_, singles_each_, recasts_each_, moved_});
   sweeps_.save(out);
   growth_.save(out);
 }
@@ -80,6 +104,12 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   if (!drawing_ && !in.warming()) throw std::invalid_argument("a kernel's memory is of a warm-up that is over");
   moves_each_ = in.counter();
   singles_each_ = in.counter();
+  if (!in.first_layout()) {
+    recasts_each_ = in.counter();
+    moved_ = in.counter();
+    if (recasts_each_ < 0 || recasts_each_ > 1000.0 * kMostRecasts || moved_ < 0)
+      throw std::invalid_argument("a kernel's memory has a number of moves that it cannot have");
+  }
   const bool few =
       moves_each_ <= std::max(global_moves_, drawing_ ? kMoves : kMostClimbing) && singles_each_ <= std::max(single_moves_, n);
   if (moves_each_ < 0 || singles_each_ < 0 || !few)
@@ -96,7 +126,7 @@ void TreeGuided::load(State& state, CarriedReader& in) {
 
 std::vector<std::string> TreeGuided::stat_names() const {
   std::vector<std::string> names = GuidedMoves::stat_names();
-  names.insert(names.end(), {"births", "deaths", "moved"});
+  names.insert(names.end(), {"births", "deaths", "moved", "recasts", "recasts_accepted"});
   return names;
 }
 
@@ -105,6 +135,8 @@ void TreeGuided::stats(double* out) const {
   out[5] = singles_.births();
   out[6] = singles_.deaths();
   sweeps_.gibbs().stats(out + 7);
+  out[8] = recasts_.proposed();
+  out[9] = recasts_.accepted();
 }
 
 }  // namespace hedgerow

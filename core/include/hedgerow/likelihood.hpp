@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "hedgerow/portions.hpp"
 #include "hedgerow/rng.hpp"
 
 namespace hedgerow {
@@ -106,6 +107,8 @@ class Likelihood {
   double power() const { return power_; }
   virtual int rows() const = 0;
   virtual std::unique_ptr<Statistics> statistics(Layout layout) const = 0;
+  // The same for rows that count in part; nullptr where the family does not know them.
+  virtual std::unique_ptr<Portions> portions() const { return nullptr; }
   // log p(x_row), the marginal of one row alone; fixed but for rows that are filled in, so computed once.
   const std::vector<double>& log_single() const { return log_single_; }
   // Takes in the rows of another object of the same family and hyper-parameters, row i as row to[i]: a new one at the end

@@ -69,6 +69,7 @@ class TreeGuided(Kernel):
     global_moves: int | None = None
     single_moves: int | None = None
     guides: Any = 2
+    recasts: float | None = None
     sweep_rate: float = 1.0
     anneal: bool = True
     guide: InitVar[Any] = None
@@ -124,7 +125,7 @@ class TreeGuided(Kernel):
             given.append(_as_guide(linkage))
         large, small = (TUNED if moves is None else moves for moves in (self.global_moves, self.single_moves))
         return _core.tree_guided(
-            given, 0 if given else self.guides, site.seed, site.sequence, large, small, self.anneal, float(self.sweep_rate)
+            given, 0 if given else self.guides, site.seed, site.sequence, large, small, TUNED if self.recasts is None else float(self.recasts), self.anneal, float(self.sweep_rate)
         )
 
 

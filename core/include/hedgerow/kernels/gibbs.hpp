@@ -26,6 +26,7 @@ class Gibbs final : public Kernel {
   void step(State& state) override;
   std::vector<std::string> stat_names() const override { return {"moved"}; }
   void stats(double* out) const override { out[0] = moved_; }
+  double moved() const { return moved_; }  // rows, in the last step
 
   void watch(RowWatch* watch) { watch_ = watch; }  // nullptr: no longer
   void rest() { moved_ = 0.0; }                    // an iteration without a sweep

@@ -3,6 +3,7 @@
 
 #include "hedgerow/kernels/guide_growth.hpp"
 #include "hedgerow/kernels/guided_moves.hpp"
+#include "hedgerow/kernels/recasts.hpp"
 #include "hedgerow/kernels/singles.hpp"
 #include "hedgerow/kernels/watched_sweeps.hpp"
 
@@ -11,11 +12,12 @@ namespace hedgerow {
 class TreeGuided final : public Kernel {
  public:
   // global_moves kTuned: 20 to 100 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
+  // recasts kTuned: as many as cost a part of a sweep that grows with the share of rows in doubt.
   // single_moves kTuned: none in the warm-up, which finds out where they pay, and then enough to renew the clusters of one row.
   static constexpr int kTuned = -1;
-  TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate);
+  TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate);
   // The same with a part of its warm-up at other temperatures, where there are sweeps.
-  static std::unique_ptr<Kernel> annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double sweep_rate);
+  static std::unique_ptr<Kernel> annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate);
 
   void step(State& state) override;
   void adapt(State& state, double progress, int length) override;
@@ -28,18 +30,22 @@ class TreeGuided final : public Kernel {
 
  private:
   static constexpr int kMostClimbing = 100;
+  void recast(State& state);
+  static int tuned_recasts(const State& state, double visited, double moving);
   static int tuned_moves(const State& state, double visited, double share, double least, double most);
 
   GuideGrowth growth_;
   GuidedMoves moves_;
+  Recasts recasts_;
   Singles singles_;
   WatchedSweeps sweeps_;
   int global_moves_, single_moves_;
-  double sweep_rate_;
+  double recasts_wanted_, sweep_rate_;
   bool drawing_ = false;  // the warm-up is over
   bool settled_ = false;  // it is in its last part
   // Moves of the next iteration. A warm-up in which none is accepted soon proposes fewer.
-  int moves_each_ = kMostClimbing, singles_each_ = 0;
+  int moves_each_ = kMostClimbing, singles_each_ = 0, recasts_each_ = 0;  // recasts in thousandths
+  int moved_ = 0;  // rows, in the last sweep of the warm-up
 };
 
 }  // namespace hedgerow

@@ -23,6 +23,7 @@ class GaussianWishart final : public Likelihood {
   int rows() const override { return n_; }
   int dimension() const { return d_; }
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
+  std::unique_ptr<Portions> portions() const override;
 
   // More rows at the end; streams grow this way.
   void append(const double* x, int n);
@@ -44,6 +45,7 @@ class GaussianWishart final : public Likelihood {
   double freedom(double n) const { return nu_ + power_ * n; }                                  // of n rows
   double log_jacobian() const { return -log_det_l_; }  // log density of x over that of the whitened row
   double marginal_constant(int n) const;               // everything of log p(X_c) but −(ν+n)/2 log|Ψ_n|
+  double marginal_constant_of(double n) const;         // the same where rows count in part
   double predictive_constant(int n) const;             // everything of log p(x|X_c) but the terms in Ψ_n
 
  private:
