@@ -140,7 +140,12 @@ def test_few_draws_of_chains_far_behind_are_weighed_and_all_of_the_others(monkey
     monkeypatch.setattr(teaching, "_weigh", weigh)
     monkeypatch.setattr(teaching, "threads_for", lambda plan, bound: 1)
     found = []
-    monkeypatch.setattr(teaching, "lesson_of", lambda masses: found.append(masses) or lesson_of(masses))
+
+    def judge(masses):
+        found.append(masses)
+        return lesson_of(masses)
+
+    monkeypatch.setattr(teaching, "lesson_of", judge)
     plan = SimpleNamespace(bind=lambda: None, chains=4)
     assert teaching.compare(plan, [Begin(0, 0)] * 4, lambda: False) == lesson
     assert [len(masses) for masses in found[0]] == weighed
