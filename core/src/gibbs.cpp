@@ -97,8 +97,8 @@ double Gibbs::log_mass(State& state) {
   for (int row = 0; row < n; ++row) {
     double* w = log_score(state, row);
     const int own = partition.label(row), here = partition.size(own) == 1 ? k : own;
-    const double score = w[here], all = simd().softmax(w, k + 1);
-    total += w[here] > 0.0 ? std::log(all / w[here]) : log_sum(log_score(state, row), k + 1) - score;
+    const double stay = w[here], all = simd().softmax(w, k + 1);
+    total += w[here] > 0.0 ? std::log(all / w[here]) : log_sum(log_score(state, row), k + 1) - stay;
   }
   return total;
 }
