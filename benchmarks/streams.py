@@ -2,11 +2,13 @@
 
 python -m benchmarks streams             both
 python -m benchmarks.streams long ROWS   so many rows of one kind after another, in batches of 1,000
+python -m benchmarks.streams old ROWS    batches of a stream of so many rows, and of one of 3/20 of them, in turns
 python -m benchmarks.streams ring        thirteen clusters on a ring that turns, at several speeds and half-lives
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 import time
 from collections.abc import Callable
@@ -49,6 +51,32 @@ def long(rows: int = 5_000_000, max_nodes: int = 20_000) -> None:
         )
 
 
+def old(rows: int = 5_000_000, max_nodes: int = 20_000, batches: int = 200) -> None:
+    """How many times as long a batch takes when the stream is old as when it is in its second tenth, by fifths of the batches."""
+    for name, draw in kinds().items():
+        rng = np.random.default_rng(0)
+        online = hr.IncrementalBHC(max_nodes=max_nodes, remember=False, random_state=0)
+        young = None
+        for batch in range(rows // BATCH):
+            online.partial_fit(draw(rng, BATCH))
+            if batch == 3 * rows // (20 * BATCH):
+                young = copy.deepcopy(online)
+        assert young is not None
+        cost = np.zeros((batches, 2))
+        for step in range(batches):
+            X = draw(rng, BATCH)
+            for who, stream in enumerate((young, online)):
+                clock = time.process_time()
+                stream.partial_fit(X)
+                cost[step, who] = time.process_time() - clock
+        fifths = [part[:, 1].sum() / part[:, 0].sum() for part in np.array_split(cost, 5)]
+        print(
+            f"{name}: {rows:,} rows, old over young {cost[:, 1].sum() / cost[:, 0].sum():.2f} "
+            f"({min(fifths):.2f} to {max(fifths):.2f} by fifths), {1e3 * cost[:, 1].mean():.1f} ms a batch",
+            flush=True,
+        )
+
+
 def followed(turn: float, half_life: float | None, batches: int, seed: int, size: int = 500) -> tuple[np.ndarray, float]:
     """Adjusted Rand index of every batch as it was answered, and microseconds a row."""
     rng = np.random.default_rng(seed)
@@ -87,4 +115,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     name, *arguments = sys.argv[1:] or ["long"]
-    {"long": long, "ring": ring}[name](*(int(value) for value in arguments))
+    {"long": long, "old": old, "ring": ring}[name](*(int(value) for value in arguments))

@@ -95,9 +95,10 @@ double Gibbs::log_mass(State& state) {
   begin(state);
   double total = state.log_joint();
   for (int row = 0; row < n; ++row) {
-    const double* w = log_score(state, row);
-    const int own = partition.label(row);
-    total += log_sum(w, k + 1) - w[partition.size(own) == 1 ? k : own];
+    double* w = log_score(state, row);
+    const int own = partition.label(row), here = partition.size(own) == 1 ? k : own;
+    const double stay = w[here], all = simd().softmax(w, k + 1);
+    total += w[here] > 0.0 ? std::log(all / w[here]) : log_sum(log_score(state, row), k + 1) - stay;
   }
   return total;
 }

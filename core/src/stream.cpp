@@ -17,6 +17,8 @@ constexpr int kTypical = 9;                 // draws of u and the hyper-paramete
 constexpr int kFewDraws = 3;                // between repeats, which are many
 constexpr int kManyGroups = 64;             // up to here every group's u is drawn anew with every batch
 constexpr int kFewAlone = 8;                // rows alone after a batch, or a tenth of it: no reason to gather them
+constexpr int kLooks = 16;                  // rows alive that are looked at for a new one where rows are forgotten, of some 23 a slice
+constexpr int kCompared = 2048;             // with clusters at most, until one of them is found in the wrong place
 constexpr double kCalm = 0.05;              // of the mass, while they are gathered; their joint density decides afterwards
 constexpr std::size_t kDoubtful = 1 << 20;  // rows that wait to be looked at again: memory is bounded
 }  // namespace
@@ -100,6 +102,9 @@ void Stream::insert(const std::vector<int>& groups, const std::vector<double>& w
     resample(kTypical);
     fold_if_needed();
   }
+  // The answer is about clusters as they are now, not as they were when each row of the batch came.
+  if (forgotten > 0.0 && options_.revise)
+    for (int row : batch_rows_) put_right(row);
   // The panel of roots follows the trees with rounding of its own. A stream that is loaded makes it anew, so does every batch:
   // then it does not matter when, or whether, a stream was written down.
   forest_.resync_roots();
@@ -189,7 +194,8 @@ std::vector<double> Stream::log_q_of(const std::vector<int>& order, int begin, i
 }
 
 // A young stream revises all its rows whenever their number has doubled. Later that is spread out, a row for a row, and only
-// rows that belong elsewhere are moved: the walk to their places costs more than all the rest.
+// rows that belong elsewhere are moved: the walk to their places costs more than all the rest. Where rows are forgotten clusters
+// may move as far as that lets them, so rows are looked at from the start, and all of them about as often as some are forgotten.
 void Stream::revise_after() {
   if (seen_ >= std::max<std::int64_t>(64, 2 * swept_at_)) {
     swept_at_ = seen_;
@@ -199,18 +205,28 @@ void Stream::revise_after() {
       for (int row = 0; row < likelihood_->rows(); ++row) reinsert(row);
     }
   }
+  const bool forgets = options_.half_life > 0.0;
   if (seen_ <= kYoung) {
     doubtful_.clear();
-    return;
+    if (!forgets) return;
   }
   for (int i = 0; i < 2 && !doubtful_.empty(); ++i) {
     const int row = doubtful_.back();
     doubtful_.pop_back();
     reinsert(row);
   }
-  if (cursor_ >= likelihood_->rows()) cursor_ = 0;
-  const int row = cursor_++;
-  if (forest_.parent(~row) != kNoRef && !forest_.stays(row)) reinsert(row);
+  int looks = forgets ? std::clamp(kCompared / forest_.roots(), 2, kLooks) : 1;
+  for (int i = 0; i < looks; ++i) {
+    if (cursor_ >= likelihood_->rows()) cursor_ = 0;
+    if (put_right(cursor_++) && forgets) looks = kLooks;
+  }
+}
+
+// A row that would go to another cluster if it came now goes there.
+bool Stream::put_right(int row) {
+  if (forest_.parent(~row) == kNoRef || forest_.stays(row)) return false;
+  reinsert(row);
+  return true;
 }
 
 void Stream::reinsert(int row) {

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 import hedgerow as hr
 from hedgerow.estimators.clusterer import _warn_if_apart
+from hedgerow.sampling import Chain, teaching
 from hedgerow.sampling.agreement import FIRST_DRAWS, Course
 from hedgerow.sampling.blocks import Begin
+from hedgerow.sampling.plan import read_plan
 from hedgerow.sampling.teaching import Lesson, lesson_of, taught
+from hedgerow.summaries import canonical
 from hedgerow.summaries.verdicts import told_of_lesson
 
 CENTRES = np.array([(0, 0), (0, 3), (3, 0), (3, 3), (6, 0), (6, 3)])
@@ -121,6 +126,54 @@ def test_who_is_not_clearly_lighter_learns_nothing():
     assert lesson_of(noise) is None
     assert lesson_of(noise[:1]) is None
     assert lesson_of(noise + 50.0 * np.array([[0], [1], [0], [1]])) in (Lesson(1, (0, 2)), Lesson(3, (0, 2)))
+
+
+@pytest.mark.parametrize(
+    ("ahead", "weighed", "lesson"), [((0, 904, 0, 899), [4, 12, 4, 12], Lesson(1, (0, 2))), ((0, 1, 0, 1), [12] * 4, None)]
+)
+def test_few_draws_of_chains_far_behind_are_weighed_and_all_of_the_others(monkeypatch, ahead, weighed, lesson):
+    noise = np.random.default_rng(0).normal(scale=5.0, size=(4, 12))
+
+    def weigh(plan, bound, stopped, count, index, state):
+        return list(noise[index, state : state + count] + ahead[index]), state + count  # each goes on where it was
+
+    monkeypatch.setattr(teaching, "_weigh", weigh)
+    monkeypatch.setattr(teaching, "threads_for", lambda plan, bound: 1)
+    found = []
+
+    def judge(masses):
+        found.append(masses)
+        return lesson_of(masses)
+
+    monkeypatch.setattr(teaching, "lesson_of", judge)
+    plan = SimpleNamespace(bind=lambda: None, chains=4)
+    assert teaching.compare(plan, [Begin(0, 0)] * 4, lambda: False) == lesson
+    assert [len(masses) for masses in found[0]] == weighed
+    for index, masses in enumerate(found[0]):
+        assert masses == list(noise[index, : weighed[index]] + ahead[index])
+
+
+def test_chains_that_are_weighed_in_two_goes_are_weighed_alike(monkeypatch):
+    """The same masses as in one go, so a lesson does not hang on how they were taken."""
+    plan = read_plan(MODEL, CLUMPS, hr.Gibbs(), "singletons", None, draws=5, warmup=5, chains=1, thin=1, seed=0)
+    bound = plan.bind()
+    whole, _ = teaching._weigh(plan, bound, lambda: False, 8, 0, None)
+    first, state = teaching._weigh(plan, bound, lambda: False, 3, 0, None)
+    then, _ = teaching._weigh(plan, bound, lambda: False, 5, 0, state)
+    assert first + then == whole
+
+
+def test_the_log_mass_is_what_it_says_it_is_even_of_a_row_that_is_nowhere_near_its_cluster():
+    X = np.concatenate([CLUMPS[:30], [[80.0, 80.0], [-80.0, 80.0]]])
+    model = hr.Mixture(hr.DP(1.0), hr.GaussianWishart(mean=[0, 0], r=0.1, nu=4000, psi=0.1 * np.eye(2)))
+    for labels in (np.arange(32) % 3, np.append(np.zeros(30, int), [1, 2]), np.zeros(32, int)):
+        wanted = model.log_joint(X, labels)
+        for row in range(32):
+            others = [np.where(np.arange(32) == row, other, labels) for other in range(labels.max() + 2)]
+            every = {tuple(canonical(one)) for one in others}  # a row alone comes as its old cluster and as a new one
+            joints = [model.log_joint(X, np.array(one)) for one in every]
+            wanted += logsumexp(joints) - model.log_joint(X, labels)
+        assert Chain(model, X, hr.Gibbs(), labels=labels, seed=0).log_mass() == pytest.approx(wanted, rel=1e-9)
 
 
 def test_pupils_get_the_state_and_memory_of_the_teacher_but_not_its_random_numbers():

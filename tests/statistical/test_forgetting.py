@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -94,25 +95,55 @@ def test_other_models_forget_as_well(prior: hr.Prior, family: hr.Likelihood, gro
     assert stream.log_joint == pytest.approx(stream.model.log_joint(X[rows], labels, u, **values), abs=1e-6)
 
 
-def ring(turn: float, half_life: float, batches: int, seed: int) -> np.ndarray:
-    """Adjusted Rand index of every batch of 500 from a ring that turns by so many degrees a row."""
+def turning(turn: float, batches: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Batches of 500 rows from a ring of 13 clusters that turns by so many degrees a row, and their clusters."""
     rng = np.random.default_rng(seed)
-    online = hr.IncrementalBHC(random_state=seed, forget=half_life)
-    scores = []
     for batch in range(batches):
         X, truth, _ = hr.data.ring13(500, rng)
         order, angle = rng.permutation(500), np.radians(turn) * (500 * batch + np.arange(500))
         x, y = X[order].T
-        online.partial_fit(np.column_stack([np.cos(angle) * x - np.sin(angle) * y, np.sin(angle) * x + np.cos(angle) * y]))
-        scores.append(adjusted_rand_score(truth[order], online.labels_[-500:]))
-    return np.array(scores)
+        yield np.column_stack([np.cos(angle) * x - np.sin(angle) * y, np.sin(angle) * x + np.cos(angle) * y]), truth[order]
 
 
-@pytest.mark.parametrize(("turn", "half_life"), [(0.001, 2000), (0.002, 1000), (0.005, 500)])
+@pytest.mark.parametrize(("turn", "half_life"), [(0.001, 2000), (0.002, 1000), (0.005, 500), (0.005, 1000), (0.01, 500), (0.02, 250)])
 def test_a_ring_that_turns_is_followed(turn: float, half_life: float) -> None:
-    scores = ring(turn, half_life, 60, 0)
+    online = hr.IncrementalBHC(random_state=0, forget=half_life)
+    scores = np.array([adjusted_rand_score(truth, online.partial_fit(X).labels_[-500:]) for X, truth in turning(turn, 60, 0)])
     assert scores.mean() >= 0.95
     assert scores.min() >= 0.8
+
+
+def fitting(turn: float, half_life: float, revise: bool) -> np.ndarray:
+    """Shares of the rows alive, and of those just answered, that are in the cluster they would go to now; means over batches."""
+    online = hr.IncrementalBHC(random_state=0, forget=half_life, revise=revise)
+    rows, shares = np.zeros((0, 2)), []
+    for step, (X, _) in enumerate(turning(turn, 40, 0)):
+        rows = np.vstack([rows, X])
+        online.partial_fit(X)
+        if step > 10:
+            there = online.predict(rows[-8000:]) == online.labels_[-8000:]
+            points = alive(online.stream_) - max(len(rows) - 8000, 0)
+            shares.append((there[points[points >= 0]].mean(), there[-500:].mean()))
+    return np.mean(shares, axis=0)
+
+
+@pytest.mark.parametrize(("turn", "half_life"), [(0.005, 1000), (0.01, 500)])
+def test_rows_go_on_with_the_clusters_that_have_moved(turn: float, half_life: float) -> None:
+    assert fitting(turn, half_life, True).min() >= 0.99
+    assert fitting(turn, half_life, False).max() < 0.99  # rows that stay where they were put are seen
+
+
+def test_rows_that_are_answered_one_by_one_follow_as_well() -> None:
+    """Three clusters, each of which comes to where the next one was."""
+    single = TreeStream(PLANE, forget=300, seed=0)
+    rng = np.random.default_rng(0)
+    right = []
+    for step in range(2500):
+        cluster = int(rng.integers(0, 3))
+        where = np.array([4.0 * cluster + 0.004 * step, 0.0])
+        right.append((cluster, int(single.add(rng.normal(where, 0.3, (1, 2)))[0])))
+    truth, found = np.array(right[1000:]).T
+    assert adjusted_rand_score(truth, found) >= 0.95
 
 
 def test_a_cluster_that_is_no_longer_fed_dies_and_says_so() -> None:

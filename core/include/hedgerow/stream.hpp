@@ -12,7 +12,7 @@ namespace hedgerow {
 
 struct StreamOptions {
   int max_nodes = 0;       // inner nodes and summary leaves held at most, 0: no bound
-  bool revise = true;      // one old row is taken out and put in again for every new one
+  bool revise = true;      // old rows are looked at again, some for every new one
   bool remember = true;    // keep track of every point ever seen, 4 bytes each, so that its cluster can be asked for
   double half_life = 0.0;  // of rows, in rows or in the units of the clock; 0: none is forgotten
   bool clock = false;      // ages are told by a clock and not by the rows that came since
@@ -116,6 +116,7 @@ class Stream final : private Witness {
   void count_in(const std::vector<int>& order, int begin, int end, const std::vector<int>& groups);
   std::vector<double> log_q_of(const std::vector<int>& order, int begin, int end) const;
   void revise_after();
+  bool put_right(int row);
   void reinsert(int row);
   void resample(int draws);
   bool renew_some_u(const std::vector<int>& sizes, const std::vector<double>& log_q);

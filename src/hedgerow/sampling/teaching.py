@@ -3,8 +3,8 @@
 Chains that their warm-ups leave far apart compare where they stand by the estimate of mass that the warm-up itself uses
 (`Gibbs::log_mass`: log p(x, c) − Σᵢ log p(cᵢ | the rest)), averaged over some draws of each. Who stands, beyond the error of the two
 averages, where there is less than a twentieth of the mass about the heaviest goes on from its state, with random numbers of his own;
-who does not stays, as draws belong there too. What follows at once is thrown away, and nothing is handed over after the first draw that
-is kept: kept draws come from the exact kernel alone.
+who does not stays, as draws belong there too. Chains far behind are known by a few draws. What follows at once is thrown away, and
+nothing is handed over after the first draw that is kept: kept draws come from the exact kernel alone.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from hedgerow.sampling.threads import threads_for
 __all__ = ["Lesson", "compare", "learn", "lesson_of", "taught"]
 
 WEIGHED, GAP = 12, 2  # states of each chain that are weighed, and iterations from one to the next
+FEW = 4  # of them, after which those far behind are weighed no more
+FAR = 8.0  # standard errors, which so few say badly
 WORTH = 0.5  # of an independent one, each of them
 ERRORS = 2.0  # standard errors of the difference
 LEAST = math.log(20.0)  # and how much lighter a chain must be beyond them
@@ -56,31 +58,51 @@ def learn(plan: Plan, begins: Sequence[Begin], otherwise: Course, stopped: Calla
 def compare(plan: Plan, begins: Sequence[Begin], stopped: Callable[[], bool]) -> Lesson | None:
     """What chains have to learn where they stand now, which is where they stay; None if nothing, or if it was stopped."""
     bound = plan.bind()
-    weigh = partial(_weigh, plan, bound, stopped)
+    states = [begin.state for begin in begins]
+    masses: list[list[float]] = [[] for _ in begins]
+    near = list(range(plan.chains))
     with ThreadPoolExecutor(threads_for(plan, bound)) as pool:
-        found = list(pool.map(weigh, range(plan.chains), [begin.state for begin in begins]))
-    return None if any(len(masses) < WEIGHED for masses in found) else lesson_of(np.array(found))
+        for count in (FEW, WEIGHED - FEW):
+            weighed = pool.map(partial(_weigh, plan, bound, stopped, count), near, [states[index] for index in near])
+            for index, (found, state) in zip(near, weighed, strict=True):
+                masses[index] += found
+                states[index] = state
+                if len(found) < count:
+                    return None
+            best, lighter = _lighter(masses, FAR)
+            near = [index for index in range(plan.chains) if not lighter[index]]
+            if near == [best]:
+                break
+    return lesson_of(masses)
 
 
-def _weigh(plan: Plan, bound: _core.Likelihood, stopped: Callable[[], bool], index: int, state: dict[str, Any]) -> list[float]:
+def _weigh(
+    plan: Plan, bound: _core.Likelihood, stopped: Callable[[], bool], count: int, index: int, state: dict[str, Any] | None
+) -> tuple[list[float], dict[str, Any]]:
+    """So many masses of a chain that goes on from a state, fewer if it was stopped, and where it stands then."""
     chain = plan.open(index, bound, state)
     masses: list[float] = []
-    while len(masses) < WEIGHED and not stopped():
+    while len(masses) < count and not stopped():
         chain.run(1, GAP)
         masses.append(chain.log_mass())
-    return masses
+    return masses, chain.state()
 
 
-def lesson_of(masses: npt.NDArray[np.float64]) -> Lesson | None:
-    """The heaviest chain and those clearly lighter, from masses of shape (chain, draw); None if there are none.
+def _lighter(masses: Sequence[Sequence[float]], errors: float) -> tuple[int, npt.NDArray[np.bool_]]:
+    """The heaviest chain, and which are lighter by more than so many standard errors."""
+    mean = np.array([np.mean(one) for one in masses])
+    error = np.array([np.var(one, ddof=1) / (WORTH * len(one)) for one in masses])
+    best = int(mean.argmax())
+    return best, mean[best] - mean > LEAST + errors * np.sqrt(error + error[best])
 
-    >>> import numpy as np
-    >>> lesson_of(np.array([[0.0, 1.0, 0.5], [40.0, 41.0, 42.0], [41.0, 40.0, 41.0]]))
+
+def lesson_of(masses: Sequence[Sequence[float]]) -> Lesson | None:
+    """The heaviest chain and those clearly lighter, from masses of the draws of each; None if there are none.
+
+    >>> lesson_of([[0.0, 1.0, 0.5], [40.0, 41.0, 42.0], [41.0, 40.0, 41.0]])
     Lesson(teacher=1, pupils=(0,))
     """
-    mean, error = masses.mean(axis=1), masses.var(axis=1, ddof=1) / (WORTH * masses.shape[1])
-    best = int(mean.argmax())
-    lighter = mean[best] - mean > LEAST + ERRORS * np.sqrt(error + error[best])
+    best, lighter = _lighter(masses, ERRORS)
     pupils = tuple(int(index) for index in np.flatnonzero(lighter))
     return Lesson(best, pupils) if pupils else None
 

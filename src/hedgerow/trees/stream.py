@@ -4,7 +4,7 @@ Rows go into the trees as in `ibhc`. Old rows are looked at again: all of them w
 every new row. u and the hyper-parameters are drawn anew after every batch. A cluster keeps its id for life: when it is cut, the largest
 piece goes on under the old id; when two join, the larger one's id stays. `max_nodes` bounds memory: subtrees that are certainly
 one cluster are folded into summary leaves, which keep their sufficient statistics and forget their rows. `forget` lets rows go as they
-age, and with its last row a cluster dies (`forgetting` has the model).
+age, and with its last row a cluster dies (`forgetting` has the model); clusters may move then, so more old rows are looked at.
 """
 
 from __future__ import annotations
