@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import require
 
-__all__ = ["Copies"]
+__all__ = ["Copies", "check_copies"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -111,3 +111,15 @@ class Copies(NamedTuple):
         good = labels.ndim in (1, 2) and labels.shape[-1] == n
         require(good, "sample", "init", init, f"be a word, labels of the {n} rows, or one of these for each chain")
         return labels[..., self.kept]
+
+
+def check_copies(owner: str, copies: Any, rows: int) -> None:
+    """Refuse what are no copies among so many rows."""
+    require(isinstance(copies, Copies), owner, "copies", copies, "be what propose(X).copies holds, or None")
+    kept, place = (np.asarray(part) for part in copies)
+    require(place.shape == (rows,), owner, "copies", copies, f"have one entry for each of the {rows} rows of X")
+    good = kept.dtype.kind in "iu" and place.dtype.kind in "iu" and rows > 0
+    if good:
+        own = Copies.at(place)
+        good = np.array_equal(own.place, place) and np.array_equal(own.kept, kept)
+    require(good, owner, "copies", copies, "number the rows that count as they come: Copies.at(place) makes them")

@@ -23,7 +23,8 @@ from hedgerow.sampling.starts import read_starts
 __all__ = ["read_description", "write_description"]
 
 _KIND = "plan"
-_VERSION = 1
+_VERSION = 2
+"""2 has the places of rows where some are copies; what has none is written as 1, which is all the same then."""
 _NUMBERS = ("draws", "warmup", "chains", "thin", "seed")
 KERNEL_CLASSES: Mapping[str, type] = {cls.__name__: cls for cls in (*KERNELS, *COMBINATIONS)}
 
@@ -45,12 +46,12 @@ def write_description(path: Path, plan: Plan) -> None:
         "independent": plan.independent,
         "place": encode(plan.place, arrays, "place", {}),
     }
-    write_container(path, _KIND, _VERSION, content, arrays)
+    write_container(path, _KIND, _VERSION - (plan.place is None), content, arrays)
 
 
 def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -> Plan:
     """Read a plan; `model` and `kernel` are those that could not be stored, and only those."""
-    stored = read_container(path, _KIND, (_VERSION,))
+    stored = read_container(path, _KIND, (1, _VERSION))
     content, arrays = stored.content, stored.arrays
     try:
         used_model = _decode_or_take(content["model"], arrays, MODEL_CLASSES, "model", model, Mixture)
