@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import hedgerow as hr
 from hedgerow.cli import main
 from hedgerow.cli.run_folder import RUN as RUN_FILE
 from hedgerow.data import Copies, iris
-from hedgerow.data.container import read_container
+from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
 from hedgerow.proposing.copies import copies
 from hedgerow.sampling import so_far
+from hedgerow.sampling.description import read_description, write_description
+from hedgerow.sampling.plan import read_plan
 from hedgerow.summaries import narrow
 
 RUN = {"draws": 40, "warmup": 40, "chains": 1, "seed": 0, "progress": False}
@@ -279,6 +282,11 @@ def test_what_older_versions_cannot_know_is_written_as_a_newer_one(tmp_path: Pat
         hr.sample(model, X, copies=same, checkpoint=tmp_path / name, **{**RUN, "draws": 2})
         plan = next((tmp_path / name).glob("plan*"))
         assert read_container(plan).version == version
+    order = np.repeat(np.arange(10)[::-1], 2)  # each row has one place, but not as they come
+    plan = read_plan(model, X, hr.Gibbs(), "one", None, draws=1, warmup=0, chains=1, thin=1, seed=0, copies=Copies.at(order))
+    write_description(tmp_path / "plan.hedge", replace(plan, place=order))
+    with pytest.raises(FormatError, match="places must number the rows that count as they come"):
+        read_description(tmp_path / "plan.hedge", None, None)
 
 
 def test_the_basis_of_a_cluster_is_asked_of_the_rows_that_count() -> None:

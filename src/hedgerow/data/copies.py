@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.groups import read_levels
+from hedgerow.data.tables import row_count
 from hedgerow.errors import require
 
-__all__ = ["Copies", "check_copies"]
+__all__ = ["Copies", "check_copies", "copies_at"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -113,13 +114,22 @@ class Copies(NamedTuple):
         return labels[..., self.kept]
 
 
-def check_copies(owner: str, copies: Any, rows: int) -> None:
-    """Refuse what are no copies among so many rows."""
+def copies_at(place: Any, rows: int) -> Copies | None:
+    """Copies from the places of so many rows; None where these do not number the rows kept as they come."""
+    given = np.asarray(place)
+    if rows == 0 or given.shape != (rows,) or given.dtype.kind not in "iu":
+        return None
+    found = Copies.at(given)
+    return found if np.array_equal(found.place, given) else None
+
+
+def check_copies(owner: str, copies: Any, X: Any) -> None:
+    """Refuse what are no copies among the rows of a table; None passes."""
+    if copies is None:
+        return
     require(isinstance(copies, Copies), owner, "copies", copies, "be what propose(X).copies holds, or None")
-    kept, place = (np.asarray(part) for part in copies)
-    require(place.shape == (rows,), owner, "copies", copies, f"have one entry for each of the {rows} rows of X")
-    good = kept.dtype.kind in "iu" and place.dtype.kind in "iu" and rows > 0
-    if good:
-        own = Copies.at(place)
-        good = np.array_equal(own.place, place) and np.array_equal(own.kept, kept)
+    rows = row_count(X)
+    require(np.shape(copies.place) == (rows,), owner, "copies", copies, f"have one entry for each of the {rows} rows of X")
+    found = copies_at(copies.place, rows)
+    good = found is not None and np.array_equal(found.kept, copies.kept)
     require(good, owner, "copies", copies, "number the rows that count as they come: Copies.at(place) makes them")

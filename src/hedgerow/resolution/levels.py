@@ -12,7 +12,6 @@ import numpy as np
 
 from hedgerow.arguments import check_seed, check_whole, real_number
 from hedgerow.data.copies import Copies, check_copies
-from hedgerow.data.tables import row_count
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import LEAST_POWER, Mixture
@@ -343,8 +342,7 @@ def levels(
     begun = None if checkpoint is None else storing.begun_levels(check_target(checkpoint, owner, "checkpoint"), model)
     chosen = begun.plan.seed if seed is None and begun is not None and begun.plan is not None else seed
     plan = Plan(draws, warmup, chains, splits, max_rows, secrets.randbits(48) if chosen is None else int(chosen))
-    if copies is not None:
-        check_copies(owner, copies, row_count(X))
+    check_copies(owner, copies, X)
     ladder = Ladder(model, X, times, kernel, plan, copies)
     require(ladder.n >= 4 or splits == 0, owner, "splits", splits, "be 0 for fewer than four rows")
     if begun is not None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow.data.container import FormatError, NotStorableError, decode, encode, read_container, write_container
+from hedgerow.data.copies import copies_at
 from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
 from hedgerow.kernels import COMBINATIONS, KERNELS, Kernel
@@ -136,10 +137,10 @@ def _names(value: Any) -> tuple[str, ...] | None:
 def _places(value: Any, rows: int) -> npt.NDArray[np.int64] | None:
     if value is None:
         return None
-    good = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
-    if not (good and np.array_equal(np.unique(value), np.arange(rows))):
-        raise ValueError("places must number the rows that count")
-    return np.asarray(value, np.int64)
+    found = copies_at(value, len(value))
+    if found is None or len(found.kept) != rows:
+        raise ValueError("places must number the rows that count as they come")
+    return found.place
 
 
 def _whole(value: Any) -> int:

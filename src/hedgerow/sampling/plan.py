@@ -17,7 +17,7 @@ from hedgerow import _core
 from hedgerow.arguments import check_flag, check_seed, check_whole
 from hedgerow.data.copies import Copies, check_copies
 from hedgerow.data.groups import read_levels
-from hedgerow.data.tables import feature_names, row_count, take_rows
+from hedgerow.data.tables import feature_names, take_rows
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel, Tempered, TreeGuided
 from hedgerow.mixture import Mixture
@@ -128,6 +128,7 @@ def read_plan(
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
     kernel = kernel if temper is None else Tempered(temper, kernel)
     names = feature_names(X)
+    check_copies("sample", copies, X)
     if copies is not None:
         X, init, times, copies = _kept(X, init, times, copies)
     model = model.resolve(X)  # before the check, which drops the names of columns and levels
@@ -157,7 +158,6 @@ def read_plan(
 
 def _kept(X: Any, init: Any, times: Any, copies: Copies) -> tuple[Any, Any, Any, Copies]:
     """Rows, starts and times of the rows that count; equal rows of two times are two observations."""
-    check_copies("sample", copies, row_count(X))
     if times is not None:
         copies = copies.within(times, "sample")
         times = copies.times(times)
