@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -22,6 +22,7 @@ __all__ = [
     "check_names",
     "check_seed",
     "check_whole",
+    "core_seed",
     "generator",
     "is_gap",
     "is_whole",
@@ -95,6 +96,15 @@ def check_seed(owner: str, seed: object, *, none: bool = True, bits: int | None 
     wanted = "be a whole number from 0 up" + (", or None" if none else "")
     require(is_whole(seed) and int(seed) >= 0, owner, "seed", seed, wanted)  # type: ignore[call-overload]
     require(bits is None or int(seed) < 2**bits, owner, "seed", seed, f"be below 2^{bits}")  # type: ignore[call-overload]
+
+
+def core_seed(seed: int | Sequence[int] | None, key: tuple[int, ...] = ()) -> int:
+    """One word of 64 bits, as the core takes it, from a seed of any size or several together; another one for each key.
+
+    >>> core_seed(7) == core_seed([7]) != core_seed(7, (1,))
+    True
+    """
+    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
 
 
 def generator(owner: str, seed: object) -> Generator:

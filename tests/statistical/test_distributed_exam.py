@@ -64,7 +64,7 @@ class Sharded:
         workers = LocalWorkers(read_sources("exam", [X[part] for part in parts], None))
         moving = (*model.prior.laws(), *model.prior.auxiliaries)
         start = {"u": u, **{name: values[name] for name in moving if name in values}}
-        _, _, chain = open_chain(workers, model, self.kernel, seed, [labels[part] for part in parts], start)
+        chain = open_chain(workers, model, self.kernel, seed, [labels[part] for part in parts], start)
         chain.update_u, chain.update_hyper = update_u, bool(model.prior.laws())
         if not self.sweeps:
             stand_still(chain, X)

@@ -283,8 +283,8 @@ def test_what_older_versions_cannot_know_is_written_as_a_newer_one(tmp_path: Pat
         plan = next((tmp_path / name).glob("plan*"))
         assert read_container(plan).version == version
     order = np.repeat(np.arange(10)[::-1], 2)  # each row has one place, but not as they come
-    plan = read_plan(model, X, hr.Gibbs(), "one", None, draws=1, warmup=0, chains=1, thin=1, seed=0, copies=Copies.at(order))
-    write_description(tmp_path / "plan.hedge", replace(plan, place=order))
+    read = read_plan(model, X, hr.Gibbs(), "one", None, draws=1, warmup=0, chains=1, thin=1, seed=0, copies=Copies.at(order))
+    write_description(tmp_path / "plan.hedge", replace(read, place=order))
     with pytest.raises(FormatError, match="places must number the rows that count as they come"):
         read_description(tmp_path / "plan.hedge", None, None)
 

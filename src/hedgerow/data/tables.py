@@ -7,7 +7,7 @@ column, so that a column of text is named in the error instead of turning the wh
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -167,6 +167,11 @@ def take_rows(X: Any, rows: npt.NDArray[np.int64] | None) -> Any:
     if isinstance(X, list | tuple):
         return [X[row] for row in rows]
     return X[rows]  # NumPy, polars
+
+
+def stack_rows(parts: Sequence[Any]) -> Any:
+    """Arrays one below the other, sparse if the first one is."""
+    return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _columns(X: Any) -> tuple[list[object], list[Any]] | None:

@@ -17,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import core_seed
+from hedgerow.data.tables import stack_rows
 from hedgerow.distributed.missed import taken_apart
 from hedgerow.distributed.moves import Proposal, Scan, compacted, log_even
 from hedgerow.distributed.options import Conditional
-from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
+from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, first_rows
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Pick, Place, Sweep, Tell
 from hedgerow.mixture import Mixture
@@ -58,7 +60,7 @@ class Coordinator:
         self.stats: dict[str, float] = {}
         self._model = model
         self._n = int(sizes.sum())
-        self._first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        self._first = first_rows(sizes)
         self._seed = seed
         self._options = options
         self._ledger = _core.Ledger(scouts.bound)
@@ -144,7 +146,7 @@ class Coordinator:
         labels = np.concatenate([answer["labels"] for answer in answers])
         if len(labels) == 0:
             return False
-        data = stack([answer["data"] for answer in answers if len(answer["rows"])])
+        data = stack_rows([answer["data"] for answer in answers if len(answer["rows"])])
         now, pieces = taken_apart(self._model, data, labels, self.n_clusters, self.measure, self._seed)
         if len(pieces.target) == 0:
             return False
@@ -167,7 +169,7 @@ class Coordinator:
             self.measure.update(self.sizes, self._word(iteration, _MEASURE), self.update_u, self.update_hyper)
 
     def _word(self, iteration: int, purpose: int) -> int:
-        return int(np.random.SeedSequence([self._seed, iteration, purpose]).generate_state(1, np.uint64)[0])
+        return core_seed([self._seed, iteration, purpose])
 
     def _each(self, make: Callable[[Names | None, int], Command]) -> list[Command]:
         """A command for every shard that carries the numbers its clusters have been given meanwhile."""
@@ -202,7 +204,7 @@ class Coordinator:
         rows = np.concatenate([part + first for part, first in zip(local, self._first, strict=True)])
         if len(rows) == 0:
             return rows, local, labels, None
-        bound = self._model.bind(stack([answer["data"] for answer in answers if answer["data"].shape[0]]))
+        bound = self._model.bind(stack_rows([answer["data"] for answer in answers if answer["data"].shape[0]]))
         bound.fill(np.concatenate([answer["fillings"] for answer in answers]))
         return rows, local, labels, bound
 

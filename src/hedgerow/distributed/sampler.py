@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arguments import LONGEST, check_choice, check_seed, check_whole, is_whole
+from hedgerow.arguments import LONGEST, check_choice, check_seed, check_whole, core_seed, is_whole
 from hedgerow.data import Reading
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.lasting import ChainFolder, Course, Lasting
@@ -226,9 +226,9 @@ class _Run:
         where = place.draws if place is not None else None if self.folder is None else self.folder / f"chain-{number}"
         standing = None if place is None else place.standing()
         basis = workers, model, course.kernel, chain_seed(course.seed, number)
-        opened = open_chain(*basis, self.init, sizes=sizes) if standing is None else reopen_chain(*basis, standing, sizes=sizes)
-        record = Record(opened[2], course.labels, where, None if standing is None else standing.traces, lasting=place is not None)
-        stopped = self._iterate(opened[2], record, 0 if standing is None else standing.iteration, number, place)
+        chain = open_chain(*basis, self.init, sizes=sizes) if standing is None else reopen_chain(*basis, standing, sizes=sizes)
+        record = Record(chain, course.labels, where, None if standing is None else standing.traces, lasting=place is not None)
+        stopped = self._iterate(chain, record, 0 if standing is None else standing.iteration, number, place)
         folders = None if where is None else {draw: draw_folder(where, draw) for draw in record.labelled}
         kept = {draw: workers.spread(parts, np.zeros(0, np.uint8)) for draw, parts in record.kept.items()}
         return _Chain(record.traces(), kept, record.clusters, folders, stopped)
@@ -311,7 +311,7 @@ def _put_together(done: Sequence[_Chain], model: Mixture, run: Mapping[str, Any]
 
 def chain_seed(seed: int, number: int) -> int:
     """The seed of a chain; that of the first is the run's."""
-    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return seed if number == 0 else core_seed([seed, number]) >> 1
 
 
 def _checked(owner: str, callbacks: Any) -> Callbacks:

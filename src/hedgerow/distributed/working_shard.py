@@ -367,9 +367,10 @@ def serve(
 def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) -> WorkingShard:
     shard = WorkingShard(Source(source.number, source.name, None))
     try:
-        shard.data, shard.lost = source.load(data)
-    except ParameterError as error:
-        raise ParameterError(f"shards[{source.number}] ({source.name}): {error}") from error
+        with source.named():
+            shard.data, shard.lost = source.load(data)
+    except ParameterError:
+        raise
     except Exception as error:
         error.add_note(f"While loading shard {source.number} ({source.name}).")
         raise
@@ -379,10 +380,8 @@ def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) 
 
 
 def _obey(shard: WorkingShard, serial: int, command: Command) -> dict[str, Any]:
-    try:
+    with shard.source.named():
         value = command.apply(shard)
-    except ParameterError as error:
-        raise ParameterError(f"shards[{shard.source.number}] ({shard.source.name}): {error}") from error
     if command.changes:
         shard.serial, shard.answer = serial, value
     return value

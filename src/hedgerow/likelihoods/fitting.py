@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import core_seed
 from hedgerow.data.nearness import region
 from hedgerow.likelihoods.moments import column_means, column_variances, spread
 
@@ -82,7 +83,7 @@ def tree_score(bound: _core.Likelihood) -> float:
 
 def _forest(bound: _core.Likelihood, passes: int) -> tuple[float, int]:
     """The log joint of the best of so many forests, and the clusters of the last."""
-    word = int(np.random.SeedSequence(0).generate_state(1, np.uint64)[0])
+    word = core_seed(0)
     prior = _core.Prior("dp", {"alpha": 1.0, "sigma": 0.0, "tau": 1.0}, {})
     builder = _core.TreeBuilder(bound, prior, None, None, None, word, 0)
     builder.ibhc("reinsert", "seq", True, None, False, False)

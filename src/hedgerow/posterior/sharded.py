@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hedgerow.arguments import check_seed, check_whole
+from hedgerow.data.tables import stack_rows
 from hedgerow.posterior import sharded_report, sharded_storage
 from hedgerow.posterior.access import Files, View
 from hedgerow.posterior.answers import Answers
@@ -108,7 +108,7 @@ class DistributedPosterior(ShardedRows, Answers):
         starts = self._ends - np.asarray(self.shard_rows)
         taken = self._ask([TakeRows(part - start) for part, start in zip(places, starts, strict=True)], owner)
         parts = [part for part in taken if part.shape[0] > 0]
-        X = sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
+        X = stack_rows(parts)
         positions = np.asarray(self._joined.positions, np.intp)
         whole = len(positions) == self.chains * self.draws
         shape = (self.chains, self.draws) if whole else (1, len(positions))

@@ -28,7 +28,7 @@ from hedgerow.summaries import Popularity, popularity
 from hedgerow.summaries.table import Table
 from hedgerow.trees import exchange, reporting
 
-__all__ = ["Forest"]
+__all__ = ["NODES", "Forest"]
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
@@ -37,6 +37,8 @@ _KIND = "forest"
 _SHOWN = 10  # trees in a notebook
 _INTS = ("left", "right", "parent", "size")
 _FLOATS = ("log_phi_h", "log_phi_t", "log_d")
+NODES = (*_INTS, *_FLOATS)
+"""What there is of every node."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
