@@ -14,7 +14,7 @@ from hedgerow.errors import require
 
 __all__ = ["Copies", "check_copies", "copies_at"]
 
-IntArray = npt.NDArray[np.int64]
+LongArray = npt.NDArray[np.int64]
 
 
 class Copies(NamedTuple):
@@ -33,8 +33,8 @@ class Copies(NamedTuple):
     (['a', 'b'], [0, 1], [0, 1, 2])
     """
 
-    kept: IntArray
-    place: IntArray
+    kept: LongArray
+    place: LongArray
 
     def told(self) -> str:
         """What was found, in words.

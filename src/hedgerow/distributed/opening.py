@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from hedgerow.arguments import core_seed
 from hedgerow.data.kinds import said_of
+from hedgerow.distributed.checkpoint import Standing
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.joining import Joiner, Sprout
-from hedgerow.distributed.lasting import Standing
 from hedgerow.distributed.missed import with_missed
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.scouts import Known, Scouts, by_shard, choose_rows, fetch_rows, first_rows

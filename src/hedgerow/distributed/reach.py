@@ -16,7 +16,7 @@ from hedgerow.distributed.workers import open_workers
 from hedgerow.errors import require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.posterior import DistributedPosterior
-from hedgerow.posterior.elsewhere import Work
+from hedgerow.posterior.sharded_labels import Work
 from hedgerow.posterior.traced import need_model
 
 __all__ = ["ShardRows", "attach"]

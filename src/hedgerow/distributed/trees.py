@@ -35,7 +35,7 @@ _SAMPLE = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(Command):
+class TellRoots(Command):
     """Say which root each row is under."""
 
     changes = False
@@ -114,7 +114,7 @@ def _grow(workers: Workers, model: Mixture, passes: int, repair: str, u: float |
         if best is None or log_joint > joiner.best:
             joiner.best = log_joint
             best = forest, tuple(workers.spread([len(answer["slack"]) for answer in grown], 0))
-            rows = workers.spread([answer["rows"] for answer in workers.ask(Rows())], np.zeros(0, np.int32)) if labels else None
+            rows = workers.spread([answer["rows"] for answer in workers.ask(TellRoots())], np.zeros(0, np.int32)) if labels else None
         joiner.resample(forest, number + 1)
     assert best is not None
     return DistributedForest(resolved, tuple(workers.sizes), best[0], best[1], rows)

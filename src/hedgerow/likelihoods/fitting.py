@@ -26,7 +26,7 @@ from hedgerow.likelihoods.moments import column_means, column_variances, spread
 __all__ = ["fit_diagonal", "fit_wishart", "some_rows", "tree_score", "without_gaps"]
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+IndexArray = npt.NDArray[np.intp]
 
 FEW_COLUMNS = 20  # up to which the whole grid is looked at
 TRIED_ROWS, TRIED_ENTRIES = 1_000, 32_000  # of each, at most, are looked at in a search
@@ -53,7 +53,7 @@ class Base(NamedTuple):
     """Degrees of freedom beyond the number of columns."""
 
 
-def some_rows(n: int, d: int) -> IntArray:
+def some_rows(n: int, d: int) -> IndexArray:
     """The rows that are looked at, in order: all of them, or some by chance, always the same."""
     few = min(TRIED_ROWS, max(2, TRIED_ENTRIES // max(d, 1)))
     return np.arange(n) if n <= few else np.sort(np.random.default_rng(0).choice(n, few, replace=False))

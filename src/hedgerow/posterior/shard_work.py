@@ -13,7 +13,7 @@ from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.columns import shown_rows
-from hedgerow.posterior.elsewhere import KnownClusters
+from hedgerow.posterior.sharded_labels import KnownClusters
 from hedgerow.priors.state import packed
 from hedgerow.summaries.moments import CountMoments, Moments, moments_of
 from hedgerow.summaries.profiles import nearest

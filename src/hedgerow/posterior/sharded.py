@@ -125,7 +125,7 @@ class DistributedPosterior(ShardedRows, Answers):
     def _payload(self, found: PointEstimate, title: str, names: Names, rows: Names) -> ReportPayload:
         return sharded_report.payload_of(self, found, self._view(found.labels), title=title, names=names, rows=rows)
 
-    def _copies(self) -> tuple[Any, Any]:
+    def _exported(self) -> tuple[Any, Any]:
         """Labels only where those of all draws were kept, and no data: both are copied whole."""
         points, whole = self._labelled, len(self.kept.positions) == self.chains * self.draws
         return points.draws[:, points.place].reshape(self.chains, self.draws, -1) if whole else None, None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hedgerow.arguments import is_whole
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
-from hedgerow.posterior.elsewhere import Joined, KeptLabels, KnownClusters, Rows, Work, join, read_labels
+from hedgerow.posterior.sharded_labels import Joined, KeptLabels, KnownClusters, Rows, Work, join, read_labels
 from hedgerow.posterior.traced import IntArray, Traced
 from hedgerow.summaries.partitions import canonical
 from hedgerow.summaries.points import Points

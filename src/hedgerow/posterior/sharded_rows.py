@@ -18,9 +18,9 @@ from hedgerow.errors import ParameterError
 from hedgerow.posterior import prediction
 from hedgerow.posterior.access import Columns
 from hedgerow.posterior.columns import names_of
-from hedgerow.posterior.elsewhere import KnownClusters, read_labels
 from hedgerow.posterior.shard_work import LeftOut, Nearest, ShardMoments, Tally, Width
 from hedgerow.posterior.sharded_draws import OWNER, ShardedDraws
+from hedgerow.posterior.sharded_labels import KnownClusters, read_labels
 from hedgerow.posterior.traced import FloatArray, IntArray, need_model
 from hedgerow.priors.state import packed
 from hedgerow.summaries.moments import CountMoments, Moments

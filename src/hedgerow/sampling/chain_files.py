@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hedgerow.data.container import FormatError, NotStorableError, read_container, write_container
 from hedgerow.priors.state import LISTS, NAMES, VALUES, fits, with_log_u
 from hedgerow.sampling.chain import TRACES, Block
-from hedgerow.sampling.manifest import File, StateFile, sha256_of
+from hedgerow.sampling.manifest import File, StoredState, sha256_of
 from hedgerow.summaries.narrow import narrowed
 
 __all__ = [
@@ -88,7 +88,7 @@ def write_carried(path: Path, state: Mapping[str, Any]) -> File:
     return _write(path, "kernel", {}, {name: state[name] for name in _CARRIED})
 
 
-def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
+def read_state(folder: Path, file: StoredState) -> dict[str, Any]:
     """A chain's state, as `Chain.restore` takes it."""
     stored = read_container(folder / file.state.name, "state", _KNOWN)
     carried = read_container(folder / file.kernel.name, "kernel", _KNOWN)

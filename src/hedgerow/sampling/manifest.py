@@ -32,7 +32,7 @@ __all__ = [
     "ChainFiles",
     "File",
     "Manifest",
-    "StateFile",
+    "StoredState",
     "clear",
     "newest_manifest",
     "next_number",
@@ -59,7 +59,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class StateFile:
+class StoredState:
     """A chain after `done` iterations, of which the draws are in the first `files` draw files."""
 
     done: int
@@ -74,7 +74,7 @@ class ChainFiles:
     """The files of one chain: its draws in order, its last states, newest last, and the next number for a file."""
 
     draws: tuple[File, ...] = ()
-    states: tuple[StateFile, ...] = ()
+    states: tuple[StoredState, ...] = ()
     number: int = 0
 
     @property
@@ -86,7 +86,7 @@ class ChainFiles:
         """Names of all files."""
         return {file.name for file in self.draws} | {f.name for state in self.states for f in (state.state, state.kernel)}
 
-    def back_to(self, state: StateFile) -> ChainFiles:
+    def back_to(self, state: StoredState) -> ChainFiles:
         """The same chain as of an earlier state."""
         kept = self.states[: self.states.index(state) + 1]
         return replace(self, draws=self.draws[: state.files], states=kept)
@@ -229,7 +229,7 @@ def _file_in(stored: Any) -> File:
 def _chain_in(stored: Mapping[str, Any]) -> ChainFiles:
     draws = tuple(_file_in(file) for file in stored["draws"])
     states = tuple(
-        StateFile(
+        StoredState(
             _count(state["done"]),
             _count(state["files"]),
             tuple(re.fullmatch("[0-9a-f]{16}", word)[0] for word in state["rng"]),  # type: ignore[index]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import real_number
 from hedgerow.data.container import FormatError, from_file, read_container, write_container
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
@@ -148,8 +149,7 @@ class Forest:
         -------
         (n,) int32
         """
-        good = isinstance(level, (int, float)) and 0 <= level <= 1
-        require(good, "Forest.cut", "level", level, "lie in [0, 1]")
+        require(0 <= real_number(level) <= 1, "Forest.cut", "level", level, "lie in [0, 1]")
         whole = self.prob_merged >= level
         tops: list[int] = []
         stack = self.roots.tolist()[::-1]
