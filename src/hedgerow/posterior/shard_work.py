@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Width:
-    """How many columns there are, and whether they are counts."""
+    """How many columns there are."""
 
     def __call__(self, X: Any) -> int:
         """The number of columns."""

@@ -96,7 +96,7 @@ class Forest:
         for name in _FLOATS:
             put(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         nodes = len(self.left)
-        for name in (*_INTS, *_FLOATS):
+        for name in NODES:
             array = getattr(self, name)
             require(array.shape == (nodes,), "Forest", name, array, f"have one entry for each of the {nodes} nodes")
 
@@ -285,7 +285,7 @@ class Forest:
         ----------
         path : path
         """
-        arrays = {name: getattr(self, name) for name in (*_INTS, *_FLOATS)}
+        arrays = {name: getattr(self, name) for name in NODES}
         values = {name: np.asarray(value, float).tolist() for name, value in self.values.items()}
         write_container(path, _KIND, 1, {"log_front": self.log_front, "values": values}, arrays)
 
@@ -295,7 +295,7 @@ class Forest:
         """A forest from a file that `save` wrote."""
         stored = read_container(path, _KIND, (1,))
         try:
-            arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}
+            arrays = {name: stored.arrays[name] for name in NODES}
             forest = cls(**arrays, log_front=float(stored.content["log_front"]), values=Values(with_log_u(stored.content["values"])))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"load(path={str(path)!r}): path must name a whole forest file. Got one without {error}.") from error
