@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -46,6 +47,12 @@ def test_whole_numbers_pass_in_every_type(values: Any) -> None:
 def test_what_are_no_whole_numbers_is_refused(values: Any) -> None:
     with pytest.raises(ParameterError, match="x must be an array of whole numbers"):
         wholes_of("f", "x", values)
+
+
+@pytest.mark.parametrize("huge", [10**400, Decimal("1e400")])
+def test_numbers_beyond_floats_among_levels_are_refused(huge: Any) -> None:
+    with pytest.raises(ParameterError, match="be a name or a whole number"):
+        hr.Categorical().resolve([[huge], [1]])
 
 
 def test_labels_kept_narrow_are_looked_at_without_a_copy() -> None:

@@ -42,6 +42,7 @@ __all__ = [
     "encode",
     "from_file",
     "kind_of",
+    "own_version",
     "read_container",
     "whole",
     "write_container",
@@ -101,7 +102,7 @@ def write_container(
         "container": _CONTAINER,
         "kind": kind,
         "version": version,
-        "written_by": _own_version(),
+        "written_by": own_version(),
         "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()},
         "content": dict(content),
     }
@@ -205,7 +206,8 @@ def _make(cls: type, values: dict[str, Any]) -> Any:
         raise FormatError(f"load(...): the stored values of {cls.__name__} must suit it. Got {error}.") from error
 
 
-def _own_version() -> str:
+def own_version() -> str:
+    """The version that files written now bear."""
     try:
         return metadata.version("hedgerow")
     except metadata.PackageNotFoundError:  # run from a source tree

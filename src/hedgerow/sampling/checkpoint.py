@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow import _core
 from hedgerow.arguments import check_flag, check_whole, is_whole, real_number
-from hedgerow.data.container import FormatError
+from hedgerow.data.container import FormatError, own_version
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, in_bytes, require
 from hedgerow.kernels import Kernel
@@ -36,7 +36,6 @@ from hedgerow.sampling.manifest import (
     clear,
     newest_manifest,
     next_number,
-    own_version,
     refuse_links,
     sha256_of,
     sweep,

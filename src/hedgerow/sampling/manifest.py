@@ -19,7 +19,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ __all__ = [
     "clear",
     "newest_manifest",
     "next_number",
-    "own_version",
     "refuse_links",
     "sha256_of",
     "sweep",
@@ -187,14 +185,6 @@ def sha256_of(path: Path) -> str:
     """Fingerprint of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def own_version() -> str:
-    """The version that files written now bear."""
-    try:
-        return metadata.version("hedgerow")
-    except metadata.PackageNotFoundError:  # run from a source tree
-        return "source"
 
 
 def _manifest_name(sequence: int) -> str:
