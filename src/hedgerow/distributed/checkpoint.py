@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data import Reading
-from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
+from hedgerow.data.container import FormatError, decode, encode, fitting, read_container, write_container
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.record import Record
@@ -126,7 +126,7 @@ class CheckpointFolder:
         """What the run is to do."""
         stored = read_container(self.folder / "run.hedge", _RUN, (_VERSION,))
         content = stored.content
-        try:
+        with fitting("resume(...): run.hedge must describe a run"):
             model, kernel = (decode(content[name], stored.arrays, _CLASSES) for name in ("model", "kernel"))
             numbers = {name: int(content[name]) for name in _NUMBERS}
             good = isinstance(model, Mixture) and isinstance(kernel, Conditional) and content["labels"] in ("last", "all", "none")
@@ -137,8 +137,6 @@ class CheckpointFolder:
                 raise ValueError("values out of range")
             reading = None if content["reading"] is None else Reading.from_json(content["reading"])
             return Plan(model, kernel, labels=content["labels"], reading=reading, **numbers)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"resume(...): run.hedge must describe a run. Got parts that do not fit: {error}.") from error
 
 
 def refuse_links(folder: Path, owner: str) -> None:
@@ -220,7 +218,7 @@ class ChainFolder:
             state = {name: value if value.ndim else value.item() for name, value in part["state"].items()}
             traces = with_log_u(part["trace"]) | ({"sample_stats": part["stat"]} if part["trace"] else {})
             return Standing(iteration, shards, [part[0] for part in parts], [part[1] for part in parts], state, known, traces)
-        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
             raise FormatError(
                 f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit: {error}."
             ) from error

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow.data.container import FormatError, NotStorableError, decode, encode, read_container, write_container
+from hedgerow.data.container import NotStorableError, decode, encode, fitting, read_container, write_container
 from hedgerow.data.copies import copies_at
 from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
@@ -54,7 +54,7 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
     """Read a plan; `model` and `kernel` are those that could not be stored, and only those."""
     stored = read_container(path, _KIND, (1, _VERSION))
     content, arrays = stored.content, stored.arrays
-    try:
+    with fitting(f"resume(...): {path.name} must hold a whole plan", ParameterError):
         used_model = _decode_or_take(content["model"], arrays, MODEL_CLASSES, "model", model, Mixture)
         used_kernel = _decode_or_take(content["kernel"], arrays, KERNEL_CLASSES, "kernel", kernel, Kernel)
         numbers = {name: _whole(content["numbers"][name]) for name in _NUMBERS}
@@ -82,10 +82,6 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
         )
         if len(plan.starts) != plan.chains or min(plan.draws, plan.chains, plan.thin) < 1 or plan.warmup < 0:
             raise ValueError("the numbers do not fit together")
-    except ParameterError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        raise FormatError(f"resume(...): {path.name} must hold a whole plan. Got parts that do not fit: {error}.") from error
     return plan
 
 

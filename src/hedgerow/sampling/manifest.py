@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.data.container import FormatError, fitting, read_container, write_container
 from hedgerow.errors import require
 from hedgerow.sampling.agreement import Course
 from hedgerow.writing import TEMPORARY
@@ -139,12 +139,10 @@ def newest_manifest(folder: Path) -> Manifest | None:
     for path in found:
         try:
             stored = read_container(path, _KIND, (_VERSION,))
-            return replace(_manifest_in(stored.content), written_by=stored.written_by)
+            with fitting(f"resume(...): {path.name} must be a whole manifest"):
+                return replace(_manifest_in(stored.content), written_by=stored.written_by)
         except FormatError as error:
             trouble = trouble or error
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            words = f"resume(...): {path.name} must be a whole manifest. Got parts that do not fit: {error}."
-            trouble = trouble or FormatError(words)
     if trouble is not None:
         raise trouble
     return None
