@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arguments import real_number
-from hedgerow.data.container import FormatError, from_file, read_container, write_container
+from hedgerow.data.container import fitting, from_file, read_container, write_container
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import dendrogram as draw_dendrogram
@@ -294,11 +294,9 @@ class Forest:
     def load(cls, path: str | os.PathLike[str]) -> Forest:
         """A forest from a file that `save` wrote."""
         stored = read_container(path, _KIND, (1,))
-        try:
+        with fitting(f"load(path={str(path)!r}): path must name a whole forest file"):
             arrays = {name: stored.arrays[name] for name in NODES}
             forest = cls(**arrays, log_front=float(stored.content["log_front"]), values=Values(with_log_u(stored.content["values"])))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise FormatError(f"load(path={str(path)!r}): path must name a whole forest file. Got one without {error}.") from error
         forest.validate()
         return forest
 
