@@ -77,7 +77,7 @@ def fitting(told: str, passes: type[ParameterError] = FormatError) -> Iterator[N
     except passes:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OverflowError) as error:
-        raise FormatError(f"{told}. Got parts that do not fit: {error}.") from error
+        raise FormatError(f"{told}. Got parts that do not fit together: {error}.") from error
 
 
 def whole(path: str | os.PathLike[str], what: str) -> AbstractContextManager[None]:

@@ -220,7 +220,7 @@ class ChainFolder:
             return Standing(iteration, shards, [part[0] for part in parts], [part[1] for part in parts], state, known, traces)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
             raise FormatError(
-                f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit: {error}."
+                f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit together: {error}."
             ) from error
 
 
