@@ -332,6 +332,7 @@ def _as_tree(owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike) ->
     left, right = wholes_of("tree", "left", left), wholes_of("tree", "right", right)
     roots = np.atleast_1d(wholes_of("tree", "roots", roots))
     require(left.ndim == 1 and left.shape == right.shape, owner, "right", right, "be a vector as long as left")
+    require(roots.ndim == 1, owner, "roots", roots, "be a vector")
     require(bool(np.all((left < 0) == (right < 0))), owner, "right", right, "be -1 exactly where left is -1")
     top = max(int(left.max(initial=-1)), int(right.max(initial=-1)))
     require(top < len(left), owner, "left", top, f"name nodes below {len(left)}")
