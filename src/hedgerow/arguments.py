@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +15,16 @@ from numpy.random import Generator
 from hedgerow.errors import require
 
 __all__ = [
+    "NUMBER",
+    "as_float",
     "check_choice",
     "check_flag",
     "check_names",
     "check_seed",
     "check_whole",
+    "core_seed",
     "generator",
+    "is_gap",
     "is_whole",
     "numbers_of",
     "real_number",
@@ -26,6 +33,10 @@ __all__ = [
 
 LONGEST = 2**31 - 1
 """Whole numbers that the core counts to."""
+NUMBER = Real | Decimal | np.bool_
+"""What may stand in an array of objects for a number."""
+LARGEST_EXACT = 2.0**53
+"""Floats below it tell neighbouring whole numbers apart."""
 
 
 def real_number(value: object) -> float:
@@ -36,8 +47,17 @@ def real_number(value: object) -> float:
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         return math.nan
+    return as_float(value)
+
+
+def as_float(number: Any) -> float:
+    """A number of any kind as a float.
+
+    >>> as_float(10**400)
+    inf
+    """
     try:
-        return float(value)
+        return float(number)
     except OverflowError:  # a whole number of more than 308 digits
         return math.inf
 
@@ -78,6 +98,15 @@ def check_seed(owner: str, seed: object, *, none: bool = True, bits: int | None 
     require(bits is None or int(seed) < 2**bits, owner, "seed", seed, f"be below 2^{bits}")  # type: ignore[call-overload]
 
 
+def core_seed(seed: int | Sequence[int] | None, key: tuple[int, ...] = ()) -> int:
+    """One word of 64 bits, as the core takes it, from a seed of any size or several together; another one for each key.
+
+    >>> core_seed(7) == core_seed([7]) != core_seed(7, (1,))
+    True
+    """
+    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
+
+
 def generator(owner: str, seed: object) -> Generator:
     """A generator as it is, or one from a seed.
 
@@ -92,30 +121,49 @@ def generator(owner: str, seed: object) -> Generator:
 
 
 def numbers_of(owner: str, name: str, values: object) -> npt.NDArray[np.float64]:
-    """An array of numbers; texts, objects and ragged lists are refused.
+    """An array of numbers, None and pandas' NA as NaN; texts, other objects and ragged lists are refused.
 
-    >>> numbers_of("rhat", "trace", [1, 2.5])
-    array([1. , 2.5])
+    >>> numbers_of("rhat", "trace", [1, None])
+    array([ 1., nan])
     """
-    return _array(owner, name, values, "fiub", "numbers").astype(np.float64, copy=False)
+    return _array(owner, name, values, "numbers")
 
 
 def wholes_of(owner: str, name: str, values: object) -> npt.NDArray[np.int64]:
-    """An array of whole numbers.
+    """An array of whole numbers, of floats without a fraction too.
 
     >>> wholes_of("dendrogram", "left", [-1, 2])
     array([-1,  2])
     """
-    return _array(owner, name, values, "iu", "whole numbers").astype(np.int64, copy=False)
+    wanted = "whole numbers"
+    array = np.asarray(values) if isinstance(values, np.ndarray) and values.dtype.kind in "iu" else _array(owner, name, values, wanted)
+    whole = array.dtype.kind in "iu" or bool(np.all((np.abs(array) < LARGEST_EXACT) & (array == np.round(array))))
+    require(whole, owner, name, values, f"be an array of {wanted}")
+    return array.astype(np.int64, copy=False)
 
 
-def _array(owner: str, name: str, values: object, kinds: str, words: str) -> npt.NDArray[np.generic]:
+def _array(owner: str, name: str, values: object, words: str) -> npt.NDArray[np.float64]:
+    """As floats."""
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
-        array = np.asarray(None)
-    require(array.dtype.kind in kinds or (array.size == 0 and array.dtype.kind == "f"), owner, name, values, f"be an array of {words}")
-    return array
+        array = np.asarray("")
+    entries = array.ravel() if array.dtype.kind == "O" else ()
+    good = array.dtype.kind in "fiubO" and all(isinstance(entry, NUMBER) or is_gap(entry) for entry in entries)
+    require(good, owner, name, values, f"be an array of {words}")
+    if array.dtype.kind == "O":
+        floats = [math.nan if is_gap(entry) else as_float(entry) for entry in entries]
+        return np.array(floats, dtype=np.float64).reshape(array.shape)
+    return array.astype(np.float64, copy=False)
+
+
+def is_gap(entry: object) -> bool:
+    """Whether an entry of an array of objects stands for one that is not there.
+
+    >>> is_gap(None), is_gap("")
+    (True, False)
+    """
+    return entry is None or type(entry).__name__ == "NAType"
 
 
 def check_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:

@@ -248,7 +248,7 @@ BAD_PARAMETERS: list[tuple[Any, dict[str, Any], str]] = [
     (Categorical, {"levels": [["a", 1]]}, "levels[0] must be all names or all numbers"),
     (Categorical, {"levels": [[1, NAN]]}, "levels[0] must be all names or all numbers"),
     (Categorical, {"levels": [["a", "a"]]}, "levels[0] must name no level twice"),
-    (Categorical, {"unseen": "ignore"}, "unseen must be one of warn, missing, refuse"),
+    (Categorical, {"unseen": "ignore"}, "unseen must be one of 'warn', 'missing', 'refuse'"),
 ]
 
 

@@ -16,7 +16,7 @@ from tests.checks import assert_same_rounds as assert_same
 
 import hedgerow as hr
 from hedgerow.distributed import Conditional, DistributedPosterior, ibhc, sample, sampler, workers
-from hedgerow.posterior.elsewhere import FolderLabels
+from hedgerow.posterior.sharded_labels import FolderLabels
 
 KERNEL = Conditional(scouts=300, pairs=12)
 SETTINGS: dict[str, Any] = {"kernel": KERNEL, "draws": 12, "warmup": 8, "seed": 5, "init": "one", "labels": "all"}
@@ -237,7 +237,7 @@ def test_counts_from_sparse_files(tmp_path) -> None:
         ({"init": [np.zeros(3, int)] * 5}, r"init\[0\] must hold one whole number for each of the 300 rows"),
         ({"draws": 0}, "draws must be a whole number from 1 up"),
         ({"seed": -1}, "seed must be a whole number from 0 up"),
-        ({"labels": True}, "labels must be 'last', 'all' or 'none'"),
+        ({"labels": True}, "labels must be one of 'last', 'all', 'none'"),
         ({"client": 3}, r"client must be a distributed\.Client, or None for this process"),
         ({"callbacks": 3}, "callbacks must be a list of functions"),
     ],
@@ -336,7 +336,7 @@ def test_one_shard_is_the_tree_of_the_shard(model, X) -> None:
 def test_trees_refused(model, X) -> None:
     for change, words in (
         ({"passes": 0}, "passes must be a whole number from 1 up"),
-        ({"repair": "no"}, "repair must be 'reinsert' or 'bhc'"),
+        ({"repair": "no"}, "repair must be one of 'reinsert', 'bhc'"),
         ({"u": -1.0}, "u must be a finite number above 0"),
         ({"seed": 1.5}, "seed must be a whole number from 0 up"),
     ):

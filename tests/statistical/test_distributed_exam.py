@@ -19,7 +19,7 @@ from hedgerow.distributed.opening import open_chain
 from hedgerow.distributed.scouts import by_shard, choose_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.distributed.workers import LocalWorkers
-from hedgerow.distributed.working_shard import Names, Sweep
+from hedgerow.distributed.working_shard import Renaming, Sweep
 from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, Multinomial, Poisson, Product
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, NIG, Beta, Gamma, PitmanYor, Prior, Stable
@@ -64,7 +64,7 @@ class Sharded:
         workers = LocalWorkers(read_sources("exam", [X[part] for part in parts], None))
         moving = (*model.prior.laws(), *model.prior.auxiliaries)
         start = {"u": u, **{name: values[name] for name in moving if name in values}}
-        _, _, chain = open_chain(workers, model, self.kernel, seed, [labels[part] for part in parts], start)
+        chain = open_chain(workers, model, self.kernel, seed, [labels[part] for part in parts], start)
         chain.update_u, chain.update_hyper = update_u, bool(model.prior.laws())
         if not self.sweeps:
             stand_still(chain, X)
@@ -88,7 +88,7 @@ def stand_still(chain: Coordinator, X: Any) -> None:
     def sweep(iteration: int) -> Any:
         labels = np.concatenate(chain.labels()).astype(np.int32)
         same = np.arange(chain.n_clusters, dtype=np.int32)
-        chain._names = [Names(same, same, same[:0], same[:0])] * len(chain.workers.sources)
+        chain._names = [Renaming(same, same, same[:0], same[:0])] * len(chain.workers.sources)
         chain._scout_labels = labels.copy()
         rows = choose_rows(len(labels), chain._options.visits_of(len(labels)), [iteration, chain._seed])
         bound = chain._model.bind(X[rows]) if len(rows) else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +15,13 @@ import hedgerow as hr
 from hedgerow.cli import main
 from hedgerow.cli.run_folder import RUN as RUN_FILE
 from hedgerow.data import Copies, iris
+from hedgerow.data.container import FormatError, read_container
 from hedgerow.errors import ParameterError
 from hedgerow.proposing.copies import copies
 from hedgerow.sampling import so_far
+from hedgerow.sampling.description import read_description, write_description
+from hedgerow.sampling.plan import read_plan
+from hedgerow.summaries import narrow
 
 RUN = {"draws": 40, "warmup": 40, "chains": 1, "seed": 0, "progress": False}
 
@@ -238,3 +244,70 @@ def test_the_command_line_writes_labels_of_all_rows(tmp_path: Path, capsys: pyte
     np.testing.assert_array_equal(longer.labels[:, :30], before.labels)
     main(["predict", str(out), str(path)])
     assert len(pd.read_csv(out / "labels.csv")) == len(X)
+
+
+def test_copies_that_do_not_number_the_rows_are_refused() -> None:
+    X, _ = table(n=9)
+    model, place = hr.Mixture(hr.DP(), hr.GaussianDiagonal()), np.array([0, 1, 2, 0, 1, 2, 3, 1, 2])
+    good = Copies.at(place)
+    assert hr.sample(model, X, copies=good, **{**RUN, "draws": 2}).n == 9
+    for wrong in (
+        Copies(good.kept[::-1], place),
+        Copies(np.array([0, 1, 2, 40]), place),
+        Copies(good.kept, place + 1),
+        Copies([], [0.5] * 9),
+    ):
+        with pytest.raises(ParameterError, match="copies must number the rows that count as they come"):
+            hr.sample(model, X, copies=wrong, **RUN)
+    with pytest.raises(ParameterError, match="copies must have one entry for each of the 8 rows"):
+        hr.levels(model, X[:8], copies=good, splits=0, seed=0, progress=False)
+
+
+def test_levels_do_not_go_on_with_other_copies(tmp_path: Path) -> None:
+    X, _ = table(n=40)
+    drawn = np.repeat(np.arange(40), 2)
+    same = Copies.at(drawn)
+    model = hr.propose(X).mixture
+    short = {"draws": 4, "warmup": 4, "chains": 1, "splits": 0, "seed": 0, "progress": False, "checkpoint": tmp_path / "one.levels"}
+    hr.levels(model, X[drawn], [1.0], copies=same, **short)
+    with pytest.raises(ParameterError, match="Got other copies"):
+        hr.levels(model, X, [0.5, 1.0], **short)
+    assert len(hr.levels(model, X[drawn], [0.5, 1.0], copies=same, **short)) == 2
+
+
+def test_what_older_versions_cannot_know_is_written_as_a_newer_one(tmp_path: Path) -> None:
+    X, _ = table(n=20)
+    model = hr.Mixture(hr.DP(), hr.GaussianDiagonal())
+    for name, same, version in (("plain", None, 1), ("copies", Copies.at(np.arange(20) // 2), 2)):
+        hr.sample(model, X, copies=same, checkpoint=tmp_path / name, **{**RUN, "draws": 2})
+        plan = next((tmp_path / name).glob("plan*"))
+        assert read_container(plan).version == version
+    order = np.repeat(np.arange(10)[::-1], 2)  # each row has one place, but not as they come
+    read = read_plan(model, X, hr.Gibbs(), "one", None, draws=1, warmup=0, chains=1, thin=1, seed=0, copies=Copies.at(order))
+    write_description(tmp_path / "plan.hedge", replace(read, place=order))
+    with pytest.raises(FormatError, match="places must number the rows that count as they come"):
+        read_description(tmp_path / "plan.hedge", None, None)
+
+
+def test_the_basis_of_a_cluster_is_asked_of_the_rows_that_count() -> None:
+    X, _ = table(n=60)
+    drawn = np.repeat(np.arange(60), 3)
+    times = drawn % 2
+    model = hr.Mixture(hr.MixedNRM(hr.DP(), decay=1.0), hr.GaussianDiagonal()).resolve(X)
+    short = {**RUN, "draws": 5, "kernel": hr.Gibbs()}
+    post = hr.sample(model, X[drawn], times=times, copies=Copies.at(drawn), **short)
+    alone = hr.sample(model, X, times=np.arange(60) % 2, **short)
+    own = alone.point_estimate().labels
+    np.testing.assert_allclose(post.basis(own[drawn]), alone.basis(own))
+
+
+def test_copies_of_very_many_rows_are_kept_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(narrow, "MANY", 100)
+    X, _ = table(n=60)
+    drawn = np.repeat(np.arange(60), 2)
+    post = hr.propose(X[drawn]).sample(**RUN)
+    for one in (post, post.seen()):
+        labels: Any = one.labels
+        assert isinstance(labels, narrow.NarrowLabels)
+        assert labels.stored.dtype == np.uint8
+    np.testing.assert_array_equal(post.labels[0], post.seen().labels[0][:, drawn])

@@ -98,15 +98,9 @@ def run(options: argparse.Namespace) -> None:
     if options.shards is not None:
         fit_shards(options, options.defaults())
         return
-    if options.data is None:
-        raise ParameterError("fit: must be given a file, or --shards with a pattern of files.")
-    for name in ("scheduler", "workers", "go_on"):
-        if getattr(options, name):
-            raise ParameterError(f"--{name.replace('_', '-')}: has no meaning without --shards.")
+    _check(options)
     source = read_source(options.data, options)
     stem = Path(options.data).name.partition(".")[0]
-    if options.parquet:
-        need_extra("pyarrow.parquet", "parquet")  # before the work rather than after it
     every = read_every(options.checkpoint_every)
     title = read_title(options.title, text_of(stem))
     most = Agreement.max_draws if options.max_draws is None else options.max_draws
@@ -155,6 +149,17 @@ def run(options: argparse.Namespace) -> None:
         if not coarse and post.point_estimate(options.loss).n_clusters > MANY:
             say()
             say(f"Too many to read? `hedgerow levels {options.data}` goes from coarse to fine; `--about 10` fits about so many.")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse before the work what has no meaning here, or cannot be written after it."""
+    if options.data is None:
+        raise ParameterError("fit: must be given a file, or --shards with a pattern of files.")
+    for name in ("scheduler", "workers", "go_on"):
+        if getattr(options, name):
+            raise ParameterError(f"--{name.replace('_', '-')}: has no meaning without --shards.")
+    if options.parquet:
+        need_extra("pyarrow.parquet", "parquet")
 
 
 def _at_resolution(

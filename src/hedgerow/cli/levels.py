@@ -9,12 +9,23 @@ from typing import Any
 
 from hedgerow.cli.labels import SAFE_HELP, write_table
 from hedgerow.cli.model import add_model_arguments, choose_with_copies, read_kernel
-from hedgerow.cli.output import Interrupted, add_command, path_argument, read_title, say, text_of
+from hedgerow.cli.output import (
+    PICTURES,
+    Interrupted,
+    add_command,
+    check_picture,
+    path_argument,
+    read_title,
+    say,
+    text_of,
+    write_picture,
+)
 from hedgerow.cli.reading import add_data_arguments, read_source
-from hedgerow.errors import ParameterError, need_extra
+from hedgerow.errors import ParameterError
+from hedgerow.report.levels import AGREED
 from hedgerow.report.markup import counted
 from hedgerow.resolution import Level, Levels, levels
-from hedgerow.writing import check_target, whole_file, whole_path
+from hedgerow.writing import check_target, whole_file
 
 __all__ = ["add", "write_page"]
 
@@ -23,8 +34,6 @@ EXAMPLES = """examples:
   hedgerow levels words.mtx --words vocabulary.txt --labels levels.csv
   hedgerow levels flowers.csv --about 5   and the level nearest to five clusters
 """
-PICTURES = (".png", ".svg", ".pdf")
-AGREED = 0.8
 
 
 def add(commands: Any) -> None:
@@ -74,9 +83,7 @@ def run(options: argparse.Namespace) -> None:
     check_target(page, "report", "report")
     title = read_title(options.title, text_of(Path(options.data).name.partition(".")[0]))
     if options.picture is not None:
-        if Path(options.picture).suffix not in PICTURES:
-            raise ParameterError(f"--picture {options.picture!r}: must end in {', '.join(PICTURES)}.")
-        need_extra("matplotlib", "plot")  # before the work rather than after it
+        check_picture(options.picture, "--picture")
     if options.force:
         target.unlink(missing_ok=True)
     source = read_source(options.data, options)
@@ -104,9 +111,7 @@ def run(options: argparse.Namespace) -> None:
     say(f"Written: {target}")
     say(f"Written: {write_page(found, page, title, source.names, source.rows)}")
     if options.picture is not None:
-        axes = found.plot()
-        with whole_path(Path(options.picture), "levels") as place:
-            axes.figure.savefig(place, bbox_inches="tight", dpi=150, format=Path(options.picture).suffix[1:])
+        write_picture(found.plot(), options.picture, "levels")
         say(f"Written: {options.picture}")
     if options.labels is not None:
         _write_labels(Path(options.labels), found, source.rows, options.safe_csv)

@@ -11,21 +11,25 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, need_extra
 from hedgerow.posterior import DistributedPosterior, Posterior
 from hedgerow.posterior.reporting import findings
 from hedgerow.summaries.distances import DEFAULT_LOSS, LOSSES, Loss
+from hedgerow.writing import whole_path
 
 __all__ = [
     "DEFAULT_LOSS",
     "LOSSES",
+    "PICTURES",
     "Interrupted",
     "add_command",
     "answers",
+    "check_picture",
     "from_shell",
     "line_width",
     "open_streams",
@@ -35,9 +39,11 @@ __all__ = [
     "tell_files",
     "tell_findings",
     "text_of",
+    "write_picture",
 ]
 
 WIDEST = 96
+PICTURES = (".png", ".svg", ".pdf")
 SIGNS = {"±": "+-", "−": "-", "×": "x", "–": "-", "—": "-", "…": "...", "σ": "sigma", "α": "alpha"}
 """Signs of our own words, for streams whose encoding has not got them."""
 
@@ -141,6 +147,19 @@ def say(text: str = "", indent: int = 2) -> None:
         return
     indent = min(indent, line_width() // 2)
     print(textwrap.fill(text, line_width(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False))
+
+
+def check_picture(path: str | os.PathLike[str], option: str) -> None:
+    """Refuse, before the work, a picture that cannot be drawn."""
+    if Path(path).suffix.lower() not in PICTURES:
+        raise ParameterError(f"{option} {str(path)!r}: must end in {', '.join(PICTURES)}.")
+    need_extra("matplotlib", "plot")
+
+
+def write_picture(axes: Any, path: str | os.PathLike[str], owner: str) -> None:
+    """The picture that axes are on, whole or not at all."""
+    with whole_path(path, owner) as place:
+        axes.figure.savefig(place, bbox_inches="tight", dpi=150, format=Path(path).suffix.lower()[1:])
 
 
 def tell_files(files: Mapping[str, str]) -> None:

@@ -30,7 +30,7 @@ from hedgerow.cli.labels import label_columns, write_labels, write_parquet, writ
 from hedgerow.cli.levels import write_page
 from hedgerow.cli.model import read_kernel
 from hedgerow.cli.output import DEFAULT_LOSS, LOSSES, Interrupted, say, tell_files, tell_findings, text_of
-from hedgerow.data.container import FormatError, read_container
+from hedgerow.data.container import fitting, read_container
 from hedgerow.data.copies import Copies
 from hedgerow.errors import ParameterError
 from hedgerow.posterior import DistributedPosterior, Posterior
@@ -87,7 +87,7 @@ class Notes:
     @classmethod
     def read(cls, stored: Any, place: Path) -> Notes:
         """Notes from JSON; what later versions have added may be missing."""
-        try:
+        with fitting(f"{place}: must hold the notes of a fit"):
             later = {field.name for field in fields(cls) if field.default is not MISSING}
             notes = cls(**{field.name: stored[field.name] for field in fields(cls) if field.name not in later or field.name in stored})
             good = (
@@ -99,8 +99,6 @@ class Notes:
             good = good and (notes.reading is None or isinstance(notes.reading, str))
             if not (good and _are_texts(notes.rows) and _are_texts(notes.columns)):
                 raise ValueError("texts that are none")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{place}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
         return notes
 
 
@@ -220,10 +218,8 @@ class RunFolder:
         if not old.exists():
             return Notes(self.name, DEFAULT_LOSS)
         container = read_container(old, "fit", (1,))
-        try:
+        with fitting(f"{old}: must hold the notes of a fit"):
             rows = json.loads(container.arrays["rows"].astype(np.uint8).tobytes())
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise FormatError(f"{old}: must hold the notes of a fit. Got parts that do not fit: {error}.") from error
         return Notes.read(container.content | {"rows": rows}, old)
 
     def load(self) -> Posterior:

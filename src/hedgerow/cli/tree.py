@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.cli.model import add_model_arguments, choose_model
-from hedgerow.cli.output import add_command, path_argument, say, text_of
+from hedgerow.cli.output import PICTURES, add_command, check_picture, path_argument, say, text_of, write_picture
 from hedgerow.cli.reading import add_data_arguments, read_source
 from hedgerow.cli.run_folder import RUN, RunFolder
 from hedgerow.cli.shard_files import load_any
-from hedgerow.errors import ParameterError, need_extra
+from hedgerow.errors import ParameterError
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.trees import Forest, bhc, ibhc
-from hedgerow.writing import check_target, whole_path, write_text
+from hedgerow.writing import check_target, write_text
 
 __all__ = ["add"]
 
-PICTURES = (".png", ".svg", ".pdf")
 TEXTS = (".nwk", ".newick", ".tree")
 
 EXAMPLES = """examples:
@@ -58,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     if kind not in (*PICTURES, *TEXTS, ".html"):
         raise ParameterError(f"--out {options.out}: must end in png, svg, pdf, nwk or html. Got {kind or 'no ending'!r}.")
     if kind in PICTURES:
-        need_extra("matplotlib", "plot")  # before the work rather than after it
+        check_picture(target, "--out")
     check_target(target, "tree", "out")
     model, X, times, rows, names = _what(options)
     if options.greedy:
@@ -104,6 +103,4 @@ def _write(
         width = X.shape[1]
         forest.report(target, X, title=text_of(target.stem), rows=rows, names=names if names and len(names) == width else None)
         return
-    axes = forest.plot(names=rows, max_leaves=options.leaves)
-    with whole_path(target, "tree") as place:
-        axes.figure.savefig(place, bbox_inches="tight", dpi=150, format=kind[1:])
+    write_picture(forest.plot(names=rows, max_leaves=options.leaves), target, "tree")

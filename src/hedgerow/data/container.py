@@ -18,7 +18,7 @@ import json
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from importlib import metadata
@@ -40,8 +40,10 @@ __all__ = [
     "NotStorableError",
     "decode",
     "encode",
+    "fitting",
     "from_file",
     "kind_of",
+    "own_version",
     "read_container",
     "whole",
     "write_container",
@@ -68,14 +70,19 @@ class NotStorableError(ParameterError):
 
 
 @contextmanager
-def whole(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Putting together what a file holds: parts that do not fit are refused in words."""
+def fitting(told: str, passes: type[ParameterError] = FormatError) -> Iterator[None]:
+    """Putting together what a file holds: parts that do not fit are refused, these words first; what `passes` has words of its own."""
     try:
         yield
-    except ParameterError:
+    except passes:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OverflowError) as error:
-        raise FormatError(f"load(path={str(path)!r}): path must hold {what}. Got parts that do not fit together: {error}.") from error
+        raise FormatError(f"{told}. Got parts that do not fit together: {error}.") from error
+
+
+def whole(path: str | os.PathLike[str], what: str) -> AbstractContextManager[None]:
+    """The same for what `load` is asked for."""
+    return fitting(f"load(path={str(path)!r}): path must hold {what}", ParameterError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +108,7 @@ def write_container(
         "container": _CONTAINER,
         "kind": kind,
         "version": version,
-        "written_by": _own_version(),
+        "written_by": own_version(),
         "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()},
         "content": dict(content),
     }
@@ -205,7 +212,8 @@ def _make(cls: type, values: dict[str, Any]) -> Any:
         raise FormatError(f"load(...): the stored values of {cls.__name__} must suit it. Got {error}.") from error
 
 
-def _own_version() -> str:
+def own_version() -> str:
+    """The version that files written now bear."""
     try:
         return metadata.version("hedgerow")
     except metadata.PackageNotFoundError:  # run from a source tree

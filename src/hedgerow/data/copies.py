@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.groups import read_levels
+from hedgerow.data.tables import row_count
 from hedgerow.errors import require
 
-__all__ = ["Copies"]
+__all__ = ["Copies", "check_copies", "copies_at"]
 
-IntArray = npt.NDArray[np.int64]
+LongArray = npt.NDArray[np.int64]
 
 
 class Copies(NamedTuple):
@@ -32,8 +33,8 @@ class Copies(NamedTuple):
     (['a', 'b'], [0, 1], [0, 1, 2])
     """
 
-    kept: IntArray
-    place: IntArray
+    kept: LongArray
+    place: LongArray
 
     def told(self) -> str:
         """What was found, in words.
@@ -111,3 +112,24 @@ class Copies(NamedTuple):
         good = labels.ndim in (1, 2) and labels.shape[-1] == n
         require(good, "sample", "init", init, f"be a word, labels of the {n} rows, or one of these for each chain")
         return labels[..., self.kept]
+
+
+def copies_at(place: Any, rows: int) -> Copies | None:
+    """Copies from the places of so many rows; None where these do not number the rows kept as they come."""
+    given = np.asarray(place)
+    if rows == 0 or given.shape != (rows,) or given.dtype.kind not in "iu":
+        return None
+    found = Copies.at(given)
+    return found if np.array_equal(found.place, given) else None
+
+
+def check_copies(owner: str, copies: Any, X: Any) -> None:
+    """Refuse what are no copies among the rows of a table; None passes."""
+    if copies is None:
+        return
+    require(isinstance(copies, Copies), owner, "copies", copies, "be what propose(X).copies holds, or None")
+    rows = row_count(X)
+    require(np.shape(copies.place) == (rows,), owner, "copies", copies, f"have one entry for each of the {rows} rows of X")
+    found = copies_at(copies.place, rows)
+    good = found is not None and np.array_equal(found.kept, copies.kept)
+    require(good, owner, "copies", copies, "number the rows that count as they come: Copies.at(place) makes them")

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.arguments import NUMBER, as_float
 from hedgerow.data.frame import Series
 from hedgerow.data.tables import (
     COLLECT,
@@ -185,11 +186,11 @@ def _read_array(array: npt.NDArray[Any], place: str, owner: str) -> Column:
         return _read_names(array, missing, place)
     for row, entry in zip(np.flatnonzero(~missing), present, strict=True):
         require(not isinstance(entry, list | tuple | np.ndarray), owner, place, array, EQUAL_ROWS)
-        good = isinstance(entry, Real | Decimal | np.bool_)
+        good = isinstance(entry, NUMBER)
         wanted = "be a number, as others in its column are" if isinstance(entry, str) else "be a number or a name"
         require(good, owner, f"{place}[{row}]", entry, wanted)
     values = np.full(len(array), np.nan)
-    values[~missing] = [float(entry) for entry in present]
+    values[~missing] = [as_float(entry) for entry in present]
     boolean = len(present) > 0 and all(isinstance(entry, bool | np.bool_) for entry in present)
     return Column(place, values, None, (False, True) if boolean else None, boolean)
 

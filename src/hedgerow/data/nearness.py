@@ -11,10 +11,10 @@ import numpy.typing as npt
 __all__ = ["region"]
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+IndexArray = npt.NDArray[np.intp]
 
 
-def region(X: FloatArray, units: FloatArray, count: int) -> IntArray:
+def region(X: FloatArray, units: FloatArray, count: int) -> IndexArray:
     """So many rows, in order, that lie together: a half of a half, and so on, cut across directions by chance, always the same.
 
     Parameters

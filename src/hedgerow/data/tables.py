@@ -7,16 +7,15 @@ column, so that a column of text is named in the error instead of turning the wh
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hedgerow.arguments import NUMBER, as_float, is_gap
 from hedgerow.data.frame import Frame, Series
 from hedgerow.errors import ParameterError, require
 
@@ -170,6 +169,11 @@ def take_rows(X: Any, rows: npt.NDArray[np.int64] | None) -> Any:
     return X[rows]  # NumPy, polars
 
 
+def stack_rows(parts: Sequence[Any]) -> Any:
+    """Arrays one below the other, sparse if the first one is."""
+    return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
 def _columns(X: Any) -> tuple[list[object], list[Any]] | None:
     """Names and columns of a frame (pandas by position, as its names may repeat), or None."""
     if isinstance(X, np.ndarray) or sparse.issparse(X) or not hasattr(X, "columns"):
@@ -212,13 +216,6 @@ def any_array(X: object, owner: str, wanted: str) -> npt.NDArray[Any]:
     return array
 
 
-def _float(entry: Any) -> float:
-    try:
-        return float(entry)
-    except OverflowError:  # a whole number of more than 308 digits
-        return np.inf
-
-
 def _to_float(array: npt.NDArray[Any], name: str, owner: str) -> FloatArray:
     """A float64 copy or view of a NumPy array of any type, or the house's refusal."""
     kind = array.dtype.kind
@@ -229,9 +226,9 @@ def _to_float(array: npt.NDArray[Any], name: str, owner: str) -> FloatArray:
     values = np.empty(array.shape, dtype=np.float64)
     flat = values.reshape(-1)
     for position, entry in enumerate(array.reshape(-1)):
-        if isinstance(entry, Real | Decimal | np.bool_):
-            flat[position] = _float(entry)
-        elif entry is None or type(entry).__name__ == "NAType":
+        if isinstance(entry, NUMBER):
+            flat[position] = as_float(entry)
+        elif is_gap(entry):
             flat[position] = np.nan
         else:
             require(not isinstance(entry, list | tuple | np.ndarray), owner, name, array, EQUAL_ROWS)

@@ -17,14 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import core_seed
+from hedgerow.data.tables import stack_rows
 from hedgerow.distributed.missed import taken_apart
 from hedgerow.distributed.moves import Proposal, Scan, compacted, log_even
 from hedgerow.distributed.options import Conditional
-from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, stack
+from hedgerow.distributed.scouts import Known, Pair, Scouts, by_shard, choose_rows, first_rows
 from hedgerow.distributed.workers import Workers
-from hedgerow.distributed.working_shard import Anchor, Command, Halve, Names, Pick, Place, Sweep, Tell
+from hedgerow.distributed.working_shard import Anchor, Command, Halve, Pick, Place, Renaming, Sweep, Tell
 from hedgerow.mixture import Mixture
-from hedgerow.posterior.elsewhere import KnownClusters
+from hedgerow.posterior.sharded_labels import KnownClusters
 from hedgerow.priors.state import numbers, packed, with_log_u
 
 __all__ = ["Coordinator"]
@@ -58,11 +60,11 @@ class Coordinator:
         self.stats: dict[str, float] = {}
         self._model = model
         self._n = int(sizes.sum())
-        self._first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        self._first = first_rows(sizes)
         self._seed = seed
         self._options = options
         self._ledger = _core.Ledger(scouts.bound)
-        self._names: list[Names] | None = None
+        self._names: list[Renaming] | None = None
         self._scout_labels: IntArray = np.zeros(0, np.int32)
 
     @property
@@ -91,7 +93,7 @@ class Coordinator:
         return [answer["fingerprint"] for answer in self._tell(path, whole)]
 
     def _tell(self, path: Path | None, whole: bool) -> list[dict[str, Any]]:
-        answers = self.workers.ask(self._each(lambda names, _: Tell(names, self.n_clusters, path, whole)))
+        answers = self.workers.ask(self._each(lambda names: Tell(names, self.n_clusters, path, whole)))
         self._names = None
         return answers
 
@@ -139,12 +141,12 @@ class Coordinator:
         order = np.argsort(self.sizes, kind="stable")
         small = np.zeros(self.n_clusters, np.bool_)
         small[order[np.cumsum(self.sizes[order]) <= most]] = True
-        answers = self.workers.ask(self._each(lambda names, _: Pick(names, small)))
+        answers = self.workers.ask(self._each(lambda names: Pick(names, small)))
         self._names = None
         labels = np.concatenate([answer["labels"] for answer in answers])
         if len(labels) == 0:
             return False
-        data = stack([answer["data"] for answer in answers if len(answer["rows"])])
+        data = stack_rows([answer["data"] for answer in answers if len(answer["rows"])])
         now, pieces = taken_apart(self._model, data, labels, self.n_clusters, self.measure, self._seed)
         if len(pieces.target) == 0:
             return False
@@ -152,7 +154,7 @@ class Coordinator:
         self.sizes = pieces.put_into(self._ledger, self.sizes)
         ends = np.cumsum([len(answer["rows"]) for answer in answers])[:-1]
         parts = zip(answers, np.split(labels, ends), np.split(now, ends), strict=True)
-        self._names = [Names(same, same, answer["rows"][a != b], b[a != b]) for answer, a, b in parts]
+        self._names = [Renaming(same, same, answer["rows"][a != b], b[a != b]) for answer, a, b in parts]
         return True
 
     def step(self, iteration: int) -> None:
@@ -167,19 +169,20 @@ class Coordinator:
             self.measure.update(self.sizes, self._word(iteration, _MEASURE), self.update_u, self.update_hyper)
 
     def _word(self, iteration: int, purpose: int) -> int:
-        return int(np.random.SeedSequence([self._seed, iteration, purpose]).generate_state(1, np.uint64)[0])
+        return core_seed([self._seed, iteration, purpose])
 
-    def _each(self, make: Callable[[Names | None, int], Command]) -> list[Command]:
+    def _each(self, make: Callable[[Renaming | None], Command]) -> list[Command]:
         """A command for every shard that carries the numbers its clusters have been given meanwhile."""
-        count = len(self.workers.sources)
-        return [make(None if self._names is None else self._names[shard], shard) for shard in range(count)]
+        if self._names is None:
+            return [make(None) for _ in self.workers.sources]
+        return [make(names) for names in self._names]
 
     def _sweep(self, iteration: int) -> tuple[LongArray, list[IntArray], IntArray, Any]:
         """All labels given weights and atoms. Returns the rows to be visited: global and local numbers, labels, and the rows bound."""
         visits = self._options.visits_of(self._n)
         plain = by_shard(choose_rows(self._n, (visits + 1) // 2, [self._seed, iteration, _VISITED]), self._first)
         strange = np.diff(np.round(np.append(self._first, self._n) / self._n * (visits // 2))).astype(int).tolist()
-        anchors = self.workers.ask(self._each(lambda names, _: Anchor(names, self.n_clusters, self._n, iteration)))
+        anchors = self.workers.ask(self._each(lambda names: Anchor(names, self.n_clusters, self._n, iteration)))
         log_weight, log_alone = self.measure.log_weights(self.sizes, self._word(iteration, _WEIGHTS))
         command = {
             "anchor": np.minimum.reduce([answer["anchor"] for answer in anchors]),
@@ -202,7 +205,7 @@ class Coordinator:
         rows = np.concatenate([part + first for part, first in zip(local, self._first, strict=True)])
         if len(rows) == 0:
             return rows, local, labels, None
-        bound = self._model.bind(stack([answer["data"] for answer in answers if answer["data"].shape[0]]))
+        bound = self._model.bind(stack_rows([answer["data"] for answer in answers if answer["data"].shape[0]]))
         bound.fill(np.concatenate([answer["fillings"] for answer in answers]))
         return rows, local, labels, bound
 
@@ -221,7 +224,7 @@ class Coordinator:
         for answer, target in zip(answers, targets, strict=True):
             numbers = compact[target]
             self._ledger.fold(answer["numbers"], answer["start"], numbers)
-            self._names.append(Names(numbers, numbers, _NOTHING, _NOTHING))
+            self._names.append(Renaming(numbers, numbers, _NOTHING, _NOTHING))
 
     # ---- rows one by one
 
@@ -242,7 +245,7 @@ class Coordinator:
         now = compact[found["labels"]]
         ends = np.cumsum([len(part) for part in local])[:-1]
         parts = zip(self._names, local, np.split(moved, ends), np.split(now, ends), strict=True)
-        self._names = [Names(compact[n.first], compact[n.second], part[gone], new[gone]) for n, part, gone, new in parts]
+        self._names = [Renaming(compact[n.first], compact[n.second], part[gone], new[gone]) for n, part, gone, new in parts]
         self._scout_labels = compact[self._scout_labels]
         _, scouts, visited = np.intersect1d(self.scouts.rows, rows, assume_unique=True, return_indices=True)
         self._scout_labels[scouts] = now[visited]
@@ -324,7 +327,7 @@ class Coordinator:
             "iteration": iteration,
             "scan": scan,
         }
-        answers = self.workers.ask(self._each(lambda names, _: Halve(names, **command)))
+        answers = self.workers.ask(self._each(lambda names: Halve(names, **command)))
         self._names = None
         sides = _core.Ledger(self.scouts.bound)
         sides.reset(2 * len(proposals))
@@ -393,6 +396,6 @@ class Coordinator:
         self._ledger = ledger
         one, two = compact[first], compact[second]
         if self._names is None:
-            self._names = [Names(one, two, _NOTHING, _NOTHING)] * len(self.workers.sources)
+            self._names = [Renaming(one, two, _NOTHING, _NOTHING)] * len(self.workers.sources)
         else:  # the sweep's numbers have not reached the shards yet, so nothing was split
-            self._names = [Names(one[n.first], two[n.second], n.rows, one[n.labels]) for n in self._names]
+            self._names = [Renaming(one[n.first], two[n.second], n.rows, one[n.labels]) for n in self._names]

@@ -14,19 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import core_seed
 from hedgerow.distributed.working_shard import Command, WorkingShard
 from hedgerow.mixture import Mixture
 from hedgerow.priors import Prior
 from hedgerow.priors.state import Values, numbers, packed
-from hedgerow.trees import Forest
+from hedgerow.trees.forest import NODES, Forest
 
 __all__ = ["Grow", "Joiner", "Sprout"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-
-_ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,7 +85,7 @@ class Sprout(Planting):
 def _roots(trees: _core.TreeBuilder, shard: _core.Shard) -> tuple[IntArray, dict[str, Any]]:
     """The root that each row is under; sizes, packed statistics and slacks of the roots."""
     arrays = trees.arrays()
-    forest = Forest(**{name: arrays[name] for name in _ARRAYS})
+    forest = Forest(**{name: arrays[name] for name in NODES})
     roots, rows = forest.roots, forest.labels
     shard.set_fillings(trees.fillings())
     shard.set_labels(rows)
@@ -147,7 +146,7 @@ class Joiner:
             pairs = [groups[i : i + 2] for i in range(0, len(groups), 2)]
             groups = [trees.join(pair[0] + pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
         used = trees.used
-        parts = {name: getattr(trees, name)[:used] for name in _ARRAYS}
+        parts = {name: getattr(trees, name)[:used] for name in NODES}
         return Forest(**parts, log_front=float(self._measure.log_front()) - self._filled, values=Values(self.values()))
 
     def clusters(self, forest: Forest) -> tuple[FloatArray, LongArray, FloatArray]:
@@ -159,7 +158,7 @@ class Joiner:
         return np.concatenate(parts), ends, np.log(forest.size[roots])
 
     def _word(self, number: int) -> int:
-        return int(np.random.SeedSequence([self._seed, number]).generate_state(1, np.uint64)[0])
+        return core_seed([self._seed, number])
 
 
 class _Trees:

@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.distributed.scouts import Known, stack
+from hedgerow.data.tables import stack_rows
+from hedgerow.distributed.scouts import Known
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import numbers as values_of
 from hedgerow.priors.state import packed
-from hedgerow.trees import Forest
+from hedgerow.trees.forest import NODES, Forest
 
 __all__ = ["Pieces", "taken_apart", "with_missed"]
 
-_ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 _LARGE = 1 << 20
 _FEWEST = 6
 """Rows of a cluster that may be two."""
@@ -65,7 +65,7 @@ def with_missed(
     parts = [answer for answer in answers if len(answer["fit"])]
     if not parts:
         return known
-    bound = model.bind(stack([answer["data"] for answer in parts]))
+    bound = model.bind(stack_rows([answer["data"] for answer in parts]))
     if bound.n_imputed:
         return known
     measure = _core.Measure(model.prior.to_core(), n)
@@ -123,4 +123,4 @@ def _grown(model: Mixture, bound: Any, values: Mapping[str, float], seed: int, r
     for _ in range(revisions):
         trees.revise("reinsert")
     arrays = trees.arrays()
-    return np.ascontiguousarray(Forest(**{name: arrays[name] for name in _ARRAYS}).labels, np.int32)
+    return np.ascontiguousarray(Forest(**{name: arrays[name] for name in NODES}).labels, np.int32)

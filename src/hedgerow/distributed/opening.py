@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import core_seed
 from hedgerow.data.kinds import said_of
+from hedgerow.distributed.checkpoint import Standing
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.joining import Joiner, Sprout
-from hedgerow.distributed.lasting import Standing
 from hedgerow.distributed.missed import with_missed
 from hedgerow.distributed.options import Conditional
-from hedgerow.distributed.scouts import Known, Scouts, by_shard, choose_rows, fetch_rows
+from hedgerow.distributed.scouts import Known, Scouts, by_shard, choose_rows, fetch_rows, first_rows
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Bind, Mark, Open, Place
 from hedgerow.errors import ParameterError, require
@@ -23,7 +24,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.sampling import sample as sample_here
 from hedgerow.summaries.partitions import canonical
 
-__all__ = ["OPENED", "OWNER", "SETTLED", "check_model", "open_chain", "open_data", "open_shards", "reopen_chain"]
+__all__ = ["OPENED", "OWNER", "SETTLED", "bind_shards", "check_model", "open_chain", "open_data", "open_shards", "reopen_chain"]
 
 OWNER = "distributed.sample"
 LongArray = npt.NDArray[np.int64]
@@ -79,13 +80,13 @@ def _tell_lost(opened: Sequence[Mapping[str, Any]]) -> None:
 def open_data(workers: Workers, model: Mixture, kernel: Conditional, seed: int) -> tuple[Mixture, LongArray]:
     """Load the shards and resolve the model, the same for all chains."""
     sizes = open_shards(OWNER, workers, model)
-    data, _ = fetch_rows(workers, choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1]), _first(sizes))
+    data, _ = fetch_rows(workers, choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1]), first_rows(sizes))
     return model.resolve(data, int(sizes.sum())), sizes
 
 
 def open_chain(
     workers: Workers, model: Mixture, kernel: Conditional, seed: int, init: Any, start: Any = None, *, sizes: LongArray | None = None
-) -> tuple[Mixture, LongArray, Coordinator]:
+) -> Coordinator:
     """Load the shards, unless their sizes are known, choose scouts, resolve the model and place the rows."""
     resolved, sizes, scouts, data = _bind(workers, model, kernel, seed, sizes)
     trees = isinstance(init, str) and init == "ibhc"
@@ -99,12 +100,12 @@ def open_chain(
         chain.place([Place(len(first[2]), known=first)] * len(sizes), start, again=_AGAIN if missing else 0)
     else:
         chain.place(_first_places(workers, init, resolved, scouts, data, sizes, seed), start)
-    return resolved, sizes, chain
+    return chain
 
 
 def reopen_chain(
     workers: Workers, model: Mixture, kernel: Conditional, seed: int, standing: Standing, *, sizes: LongArray
-) -> tuple[Mixture, LongArray, Coordinator]:
+) -> Coordinator:
     """The same for a run that has been left: rows are put where they were."""
     resolved, sizes, scouts, _ = _bind(workers, model, kernel, seed, sizes)
     wanted = f"be the shards that the run began with, of {', '.join(str(len(part)) for part in standing.labels)} rows"
@@ -117,7 +118,7 @@ def reopen_chain(
     before = chain.restore(standing.labels, standing.fillings, standing.state)
     wanted = "hold the rows that the run began with: their labels make other clusters than the run had"
     require(before, "distributed.resume", "shards", f"{len(sizes)} shards", wanted)
-    return resolved, sizes, chain
+    return chain
 
 
 def _bind(
@@ -125,18 +126,18 @@ def _bind(
 ) -> tuple[Mixture, LongArray, Scouts, Any]:
     """Shards under the resolved likelihood, with their scouts."""
     sizes = open_shards(OWNER, workers, model) if sizes is None else sizes
-    first = _first(sizes)
-    rows = choose_rows(int(sizes.sum()), kernel.scouts, [seed, 1])
-    data, local = fetch_rows(workers, rows, first)
-    resolved = model.resolve(data, int(sizes.sum()))
-    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    workers.ask([Bind(resolved, int(first[i]), word, local[i]) for i in range(len(sizes))])
+    resolved, rows, data = bind_shards(workers, model, sizes, kernel.scouts, seed)
     return resolved, sizes, Scouts.gather(resolved, rows, data, seed), data
 
 
-def _first(sizes: LongArray) -> LongArray:
-    """The first global row of every shard."""
-    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+def bind_shards(workers: Workers, model: Mixture, sizes: LongArray, count: int, seed: int) -> tuple[Mixture, LongArray, Any]:
+    """Put shards under the model, resolved by so many rows of all; these rows by global number, and copies of them."""
+    first = first_rows(sizes)
+    rows = choose_rows(int(sizes.sum()), count, [seed, 1])
+    data, local = fetch_rows(workers, rows, first)
+    resolved = model.resolve(data, int(sizes.sum()))
+    workers.ask([Bind(resolved, int(start), core_seed(seed), part) for start, part in zip(first, local, strict=True)])
+    return resolved, rows, data
 
 
 def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed: int) -> tuple[Known, dict[str, float], float]:
@@ -151,7 +152,7 @@ def _sprout(workers: Workers, model: Mixture, data: Any, sizes: LongArray, seed:
         if before is not None:
             joiner.adopt(before[1] | {"log_u": before[1]["log_u"] + float(np.log(len(rows) / before[0]))})
         values = joiner.values()
-        grown = workers.ask([Sprout(model=model, seed=seed, values=values, rows=part) for part in by_shard(rows, _first(sizes))])
+        grown = workers.ask([Sprout(model=model, seed=seed, values=values, rows=part) for part in by_shard(rows, first_rows(sizes))])
         forest = joiner.join(grown)
         known = joiner.clusters(forest)
         joiner.resample(forest, 1)

@@ -20,9 +20,9 @@ from hedgerow.data.files import Dataset
 from hedgerow.data.frame import Frame, Series
 from hedgerow.data.kinds import understand
 from hedgerow.data.kinds.raw import raw_columns
-from hedgerow.data.tables import feature_names
+from hedgerow.data.tables import feature_names, stack_rows, take_rows
 from hedgerow.distributed.sampler import sample
-from hedgerow.distributed.sources import Source, read_sources
+from hedgerow.distributed.sources import Source, at_sources, read_sources
 from hedgerow.distributed.workers import open_workers
 from hedgerow.errors import ParameterError, require
 from hedgerow.posterior import DistributedPosterior
@@ -111,7 +111,8 @@ def propose(
     sources = read_sources(OWNER, shards, client)
     open_workers(OWNER, sources, client).close()  # refuses what is no client
     check_seed(OWNER, seed, none=False)
-    parts = [part for part in _looks(sources, client, seed) if part.rows]
+    count = 2 * _SAMPLE // len(sources) + 50
+    parts: list[Look] = [part for part in at_sources(look, sources, [(count, seed)] * len(sources), client) if part.rows]
     require(len(parts) > 0, OWNER, "shards", f"{len(sources)} empty shards", "have a row")
     names = [feature_names(part.sample) for part in parts]
     for part, own in zip(parts, names, strict=True):
@@ -122,10 +123,10 @@ def propose(
     tables = []
     for part in parts:
         wanted = min(int(np.ceil(_SAMPLE * part.rows / whole)), part.sample.shape[0])
-        tables.append(take(part.sample, np.sort(rng.choice(part.sample.shape[0], wanted, replace=False))))
+        tables.append(take_rows(part.sample, np.sort(rng.choice(part.sample.shape[0], wanted, replace=False))))
         if wanted < part.rows and part.telling is not None:
             tables.append(part.telling)
-    table = stack(tables)
+    table = _stack_tables(tables)
     if sparse.issparse(table):
         found = propose_here(table, prior=prior)
         reading = None
@@ -147,31 +148,18 @@ class Look:
     telling: Any
 
 
-def look(source: Source, count: int, seed: Sequence[int], data: Any = None) -> Look:
-    """Look at a shard where it is."""
-    try:
+def look(source: Source, work: tuple[int, int], data: Any = None) -> Look:
+    """Look at so many rows of a shard where it is, by that seed."""
+    count, seed = work
+    with source.named():
         table = source.raw(data)
         rows = int(table.shape[0])
         if rows == 0:
             return Look(source.name, 0, None, None)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng([seed, source.number])
         some = np.sort(rng.choice(rows, min(count, rows), replace=False))
         telling = None if sparse.issparse(table) else _telling(table)
-        return Look(source.name, rows, take(table, some), None if telling is None else take(table, telling))
-    except ParameterError as error:
-        raise ParameterError(f"shards[{source.number}] ({source.name}): {error}") from error
-
-
-def _looks(sources: Sequence[Source], client: Any, seed: int) -> list[Look]:
-    count = 2 * _SAMPLE // len(sources) + 50
-    if client is None:
-        return [look(source, count, [seed, source.number]) for source in sources]
-    futures = [
-        client.submit(look, source.bare, count, [seed, source.number], data=None if source.travels else source.origin, pure=False)
-        for source in sources
-    ]
-    found: list[Look] = client.gather(futures)
-    return found
+        return Look(source.name, rows, take_rows(table, some), None if telling is None else take_rows(table, telling))
 
 
 def _telling(table: Any) -> npt.NDArray[np.intp]:
@@ -191,27 +179,16 @@ def _telling(table: Any) -> npt.NDArray[np.intp]:
     return np.array(sorted(found), np.intp)
 
 
-def take(table: Any, rows: npt.NDArray[Any]) -> Any:
-    """Some rows of any table."""
-    if isinstance(table, Frame):
-        return table.take(rows)
-    if hasattr(table, "iloc"):
-        return table.iloc[rows]
-    return table.take(rows) if hasattr(table, "column_names") else table[rows]
-
-
-def stack(tables: Sequence[Any]) -> Any:
+def _stack_tables(tables: Sequence[Any]) -> Any:
     """Tables one below the other."""
-    if sparse.issparse(tables[0]):
-        return sparse.csr_array(sparse.vstack(tables))
-    if isinstance(tables[0], np.ndarray):
-        return np.concatenate(tables)
+    if sparse.issparse(tables[0]) or isinstance(tables[0], np.ndarray):
+        return stack_rows(tables)
     found = [raw_columns(table, OWNER) for table in tables]
     names = [str(name) for name in found[0][1] or range(len(found[0][0]))]
-    return Frame(names, [_below([table_as_series(table, name, place) for table in tables]) for place, name in enumerate(names)])
+    return Frame(names, [_below([_as_series(table, name, place) for table in tables]) for place, name in enumerate(names)])
 
 
-def table_as_series(table: Any, name: str, place: int) -> Series:
+def _as_series(table: Any, name: str, place: int) -> Series:
     """One column of a table as a series of a frame."""
     if isinstance(table, Frame):
         return table.columns[place]

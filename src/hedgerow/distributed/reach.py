@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hedgerow.data import Reading
-from hedgerow.distributed.sources import Source, read_sources
+from hedgerow.distributed.sources import Source, at_sources, read_sources
 from hedgerow.distributed.workers import open_workers
-from hedgerow.errors import ParameterError, require
+from hedgerow.errors import require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.posterior import DistributedPosterior
-from hedgerow.posterior.elsewhere import Work
+from hedgerow.posterior.sharded_labels import Work
+from hedgerow.posterior.traced import need_model
 
 __all__ = ["ShardRows", "attach"]
 
@@ -34,14 +35,7 @@ class ShardRows:
         """Have every shard that has rows do its work; their answers in the order of the shards."""
         each = [OnRows(work, self.likelihood, rows) for work, rows in zip(works, self.sizes, strict=True) if rows]
         sources = [source for source, rows in zip(self.sources, self.sizes, strict=True) if rows]
-        if self.client is None:
-            return [do(source, work) for source, work in zip(sources, each, strict=True)]
-        futures = []
-        for source, work in zip(sources, each, strict=True):
-            data = None if source.travels else source.origin
-            futures.append(self.client.submit(do, source.bare, work, data=data, pure=False))
-        answers: list[Any] = self.client.gather(futures)
-        return answers
+        return at_sources(do, sources, each, self.client)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +56,8 @@ class OnRows:
 
 def do(source: Source, work: OnRows, data: Any = None) -> Any:
     """Load a shard and work on it."""
-    try:
+    with source.named():
         return work(source.load(data)[0])
-    except ParameterError as error:
-        raise ParameterError(f"shards[{source.number}] ({source.name}): {error}") from error
 
 
 def attach(posterior: DistributedPosterior, shards: Any, *, client: Any = None) -> DistributedPosterior:
@@ -94,11 +86,10 @@ def attach(posterior: DistributedPosterior, shards: Any, *, client: Any = None) 
     """
     owner = "distributed.attach"
     require(isinstance(posterior, DistributedPosterior), owner, "posterior", posterior, "be a DistributedPosterior")
-    if posterior.model is None:
-        raise ParameterError(f"{owner}(posterior=...): the posterior must have its model: load it with load(path, model=...).")
+    model = need_model(posterior, owner)
     told = posterior.run.get("reading")
     sources = read_sources(owner, shards, client, Reading.from_json(told) if isinstance(told, str) else None)
     open_workers(owner, sources, client).close()  # refuses what is no client
     wanted = f"be the {len(posterior.shard_rows)} shards of the posterior"
     require(len(sources) == len(posterior.shard_rows), owner, "shards", f"{len(sources)} shards", wanted)
-    return replace(posterior, rows=ShardRows(sources, client, posterior.model.likelihood, posterior.shard_rows))
+    return replace(posterior, rows=ShardRows(sources, client, model.likelihood, posterior.shard_rows))

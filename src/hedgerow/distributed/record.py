@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.data.container import read_container, write_container
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.posterior.elsewhere import KnownClusters, draw_folder
+from hedgerow.posterior.sharded_labels import KnownClusters, draw_folder
 
 __all__ = ["Record", "read_clusters"]
 
@@ -25,15 +25,15 @@ class Record:
     """
 
     def __init__(
-        self, chain: Coordinator, labels: str, folder: Path | None, before: Mapping[str, Any] | None = None, *, lasting: bool = False
+        self, chain: Coordinator, labels: str, folder: Path | None, before: Mapping[str, Any] | None, writes_clusters: bool
     ) -> None:
-        self._chain, self._labels, self._folder, self._lasting = chain, labels, folder, lasting
+        self._chain, self._labels, self._folder, self._writes_clusters = chain, labels, folder, writes_clusters
         self._rows: list[dict[str, float]] = _rows(before or {})
         self._stats: list[dict[str, float]] = _rows((before or {}).get("sample_stats", {}))
         self.labelled = list(range(self.draws)) if labels == "all" else []
         self.kept: dict[int, Sequence[npt.NDArray[Any]]] = {}
         self.clusters: dict[int, KnownClusters] = {}
-        if lasting and folder is not None:
+        if writes_clusters and folder is not None:
             self.clusters = {draw: read_clusters(folder, draw) for draw in range(self.draws)}
 
     @property
@@ -47,7 +47,7 @@ class Record:
         clock = chain.workers.clock
         times = {"seconds": seconds, "shard_seconds": clock.shards, "rounds": float(clock.rounds)}
         known = chain.clusters()
-        if self._lasting and self._folder is not None:
+        if self._writes_clusters and self._folder is not None:
             folder = draw_folder(self._folder, self.draws)
             folder.mkdir(parents=True, exist_ok=True)
             write_container(folder / "clusters.hedge", _CLUSTERS, _VERSION, {}, known._asdict())

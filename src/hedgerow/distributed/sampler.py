@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arguments import LONGEST, check_choice, check_seed, check_whole, is_whole
+from hedgerow.arguments import LONGEST, check_choice, check_seed, check_whole, core_seed, is_whole
 from hedgerow.data import Reading
+from hedgerow.distributed.checkpoint import ChainFolder, CheckpointFolder, Plan
 from hedgerow.distributed.coordinator import Coordinator
-from hedgerow.distributed.lasting import ChainFolder, Course, Lasting
 from hedgerow.distributed.opening import OPENED, OWNER, SETTLED, check_model, open_chain, open_data, reopen_chain
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.reach import ShardRows
@@ -26,7 +26,7 @@ from hedgerow.distributed.workers import Clock, Workers, open_workers
 from hedgerow.errors import ParameterError, require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import DistributedPosterior
-from hedgerow.posterior.elsewhere import FolderLabels, KeptLabels, KnownClusters, MemoryLabels, draw_folder
+from hedgerow.posterior.sharded_labels import FolderLabels, KeptLabels, KnownClusters, MemoryLabels, draw_folder
 from hedgerow.sampling import Checkpoint, Update
 from hedgerow.writing import check_path
 
@@ -118,16 +118,16 @@ def sample(
     wanted = "be left out: with checkpoint= the labels go to its folder"
     require(folder is None or checkpoint is None, OWNER, "folder", str(folder), wanted)
     used_seed = secrets.randbits(63) if seed is None else int(seed)
-    course = Course(model, kernel, int(draws), int(warmup), int(thin), int(chains), used_seed, labels, reading)
+    plan = Plan(model, kernel, int(draws), int(warmup), int(thin), int(chains), used_seed, labels, reading)
     where = None if folder is None else _new_folder(check_path(folder, OWNER, "folder"))
-    lasting = None if checkpoint is None else Lasting(Checkpoint.read(checkpoint, OWNER), OWNER)
+    home = None if checkpoint is None else CheckpointFolder(Checkpoint.read(checkpoint, OWNER), OWNER)
     try:
-        if lasting is not None:
-            lasting.begin(course, OWNER)
-        return _Run(course, client, _checked(OWNER, callbacks), where, lasting, init).run(shards)
+        if home is not None:
+            home.begin(plan, OWNER)
+        return _Run(plan, client, _checked(OWNER, callbacks), where, home, init).run(shards)
     finally:
-        if lasting is not None:
-            lasting.release()
+        if home is not None:
+            home.release()
 
 
 def resume(
@@ -168,80 +168,80 @@ def resume(
     5
     """
     owner = "distributed.resume"
-    lasting = Lasting(Checkpoint.read(checkpoint, owner), owner)
+    home = CheckpointFolder(Checkpoint.read(checkpoint, owner), owner)
     try:
-        course = lasting.course()
+        plan = home.plan()
         if draws is not None:
-            good = is_whole(draws) and course.draws <= draws <= LONGEST
-            require(good, owner, "draws", draws, f"be a whole number from {course.draws} up, the draws asked for before")
-            course = replace(course, draws=int(draws))
-            lasting.write(course)
-        run = _Run(course, client, _checked(owner, callbacks), None, lasting, init)
+            good = is_whole(draws) and plan.draws <= draws <= LONGEST
+            require(good, owner, "draws", draws, f"be a whole number from {plan.draws} up, the draws asked for before")
+            plan = replace(plan, draws=int(draws))
+            home.write(plan)
+        run = _Run(plan, client, _checked(owner, callbacks), None, home, init)
         return run.run(shards)
     finally:
-        lasting.release()
+        home.release()
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
     """A run: what to do, on which cluster, and where it is kept."""
 
-    course: Course
+    plan: Plan
     client: Any
     callbacks: Callbacks
     folder: Path | None
-    lasting: Lasting | None
+    home: CheckpointFolder | None
     init: Any
 
     def run(self, shards: Any) -> DistributedPosterior:
         """From the start, or from where the run was left; the shards are let go of at the end."""
-        course, began = self.course, time.perf_counter()
-        sources = read_sources(OWNER, shards, self.client, course.reading)
+        plan, began = self.plan, time.perf_counter()
+        sources = read_sources(OWNER, shards, self.client, plan.reading)
         workers = open_workers(OWNER, sources, self.client)
         done: list[_Chain] = []
         stopped = False
         try:
-            model, sizes = open_data(workers, course.model, course.kernel, course.seed)
-            for number in range(course.chains):
+            model, sizes = open_data(workers, plan.model, plan.kernel, plan.seed)
+            for number in range(plan.chains):
                 chain = self._chain(workers, model, sizes, number)
-                if chain.draws == course.draws or not done:
+                if chain.draws == plan.draws or not done:
                     done.append(chain)
                 if stopped := chain.stopped:
                     break
                 workers.forget_after(OPENED)
         finally:
             workers.close()
-        run = {name: getattr(course, name) for name in ("seed", "draws", "warmup", "thin", "chains")}
-        run |= {"kernel": repr(course.kernel), "sampled": list(model.prior.laws()), "workers": workers.size}
-        run |= {"seconds": time.perf_counter() - began, "interrupted": stopped and (len(done) < course.chains or done[0].short(course))}
+        run = {name: getattr(plan, name) for name in ("seed", "draws", "warmup", "thin", "chains")}
+        run |= {"kernel": repr(plan.kernel), "sampled": list(model.prior.laws()), "workers": workers.size}
+        run |= {"seconds": time.perf_counter() - began, "interrupted": stopped and (len(done) < plan.chains or done[0].short(plan))}
         columns = workers.columns
-        run |= {"reading": course.reading.to_json()} if course.reading is not None else {}
+        run |= {"reading": plan.reading.to_json()} if plan.reading is not None else {}
         run |= {"columns": list(columns)} if columns is not None else {}
         rows = ShardRows(sources, self.client, model.likelihood, tuple(workers.sizes))
         return _put_together(done, model, run, rows)
 
     def _chain(self, workers: Workers, model: Mixture, sizes: LongArray, number: int) -> _Chain:
-        course = self.course
-        place = None if self.lasting is None else self.lasting.chain(number)
+        plan = self.plan
+        place = None if self.home is None else self.home.chain(number)
         where = place.draws if place is not None else None if self.folder is None else self.folder / f"chain-{number}"
         standing = None if place is None else place.standing()
-        basis = workers, model, course.kernel, chain_seed(course.seed, number)
-        opened = open_chain(*basis, self.init, sizes=sizes) if standing is None else reopen_chain(*basis, standing, sizes=sizes)
-        record = Record(opened[2], course.labels, where, None if standing is None else standing.traces, lasting=place is not None)
-        stopped = self._iterate(opened[2], record, 0 if standing is None else standing.iteration, number, place)
+        basis = workers, model, plan.kernel, chain_seed(plan.seed, number)
+        chain = open_chain(*basis, self.init, sizes=sizes) if standing is None else reopen_chain(*basis, standing, sizes=sizes)
+        record = Record(chain, plan.labels, where, None if standing is None else standing.traces, place is not None)
+        stopped = self._iterate(chain, record, 0 if standing is None else standing.iteration, number, place)
         folders = None if where is None else {draw: draw_folder(where, draw) for draw in record.labelled}
         kept = {draw: workers.spread(parts, np.zeros(0, np.uint8)) for draw, parts in record.kept.items()}
         return _Chain(record.traces(), kept, record.clusters, folders, stopped)
 
     def _iterate(self, chain: Coordinator, record: Record, done: int, number: int, place: ChainFolder | None) -> bool:
         """Iterations `done` + 1 and on; whether the run was asked to stop."""
-        course, iteration, whole, stopped = self.course, done, True, False
+        plan, iteration, whole, stopped = self.plan, done, True, False
         try:
-            for iteration in range(done + 1, course.total + 1):
+            for iteration in range(done + 1, plan.total + 1):
                 chain.workers.clock = Clock()
                 clock = time.perf_counter()
                 chain.step(iteration)
-                if iteration > course.warmup and (iteration - course.warmup) % course.thin == 0:
+                if iteration > plan.warmup and (iteration - plan.warmup) % plan.thin == 0:
                     record.add(time.perf_counter() - clock)
                 self._settle(chain, iteration, record, place)
                 if self.callbacks and self._tell(chain, iteration, number):
@@ -250,7 +250,7 @@ class _Run:
         except KeyboardInterrupt:
             whole, stopped = False, True  # in the middle of an iteration: the traces stand, the labels of now are nobody's
         if record.draws == 0 and number == 0:
-            raise ParameterError(f"{OWNER}: stopped in iteration {iteration} of {course.total}, before the first draw.")
+            raise ParameterError(f"{OWNER}: stopped in iteration {iteration} of {plan.total}, before the first draw.")
         if whole and record.draws > 0:
             record.finish()
             if place is not None and iteration > done:
@@ -266,8 +266,8 @@ class _Run:
 
     def _tell(self, chain: Coordinator, done: int, number: int) -> bool:
         """Whether one of the callbacks, which all hear of it, asks to stop."""
-        course = self.course
-        update = Update(number, done, course.total, done <= course.warmup, chain.n_clusters, chain.log_joint())
+        plan = self.plan
+        update = Update(number, done, plan.total, done <= plan.warmup, chain.n_clusters, chain.log_joint())
         return any([bool(callback(update)) for callback in self.callbacks])  # noqa: C419
 
 
@@ -286,9 +286,9 @@ class _Chain:
         """Kept draws."""
         return len(self.traces.get("log_joint", ()))
 
-    def short(self, course: Course) -> bool:
+    def short(self, plan: Plan) -> bool:
         """Whether there are fewer than were asked for."""
-        return self.draws < course.draws
+        return self.draws < plan.draws
 
 
 def _put_together(done: Sequence[_Chain], model: Mixture, run: Mapping[str, Any], rows: ShardRows) -> DistributedPosterior:
@@ -311,7 +311,7 @@ def _put_together(done: Sequence[_Chain], model: Mixture, run: Mapping[str, Any]
 
 def chain_seed(seed: int, number: int) -> int:
     """The seed of a chain; that of the first is the run's."""
-    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return seed if number == 0 else core_seed([seed, number]) >> 1
 
 
 def _checked(owner: str, callbacks: Any) -> Callbacks:

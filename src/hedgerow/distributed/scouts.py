@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hedgerow import _core
+from hedgerow.data.tables import stack_rows
 from hedgerow.distributed.workers import Workers
 from hedgerow.distributed.working_shard import Fetch
 from hedgerow.mixture import Mixture
 from hedgerow.trees import Forest, guide
 
-__all__ = ["Known", "Pair", "Scouts", "by_shard", "choose_rows", "fetch_rows", "stack"]
+__all__ = ["Known", "Pair", "Scouts", "by_shard", "choose_rows", "fetch_rows", "first_rows"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
@@ -136,18 +136,18 @@ def choose_rows(n: int, count: int, seed: Sequence[int]) -> LongArray:
     return np.sort(rng.choice(n, count, replace=False, shuffle=False)).astype(np.int64)
 
 
+def first_rows(sizes: Sequence[int] | LongArray) -> LongArray:
+    """The global number of the first row of every shard."""
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+
 def by_shard(rows: LongArray, first: LongArray) -> list[IntArray]:
     """Global numbers, in order, as numbers within each shard."""
     ends = np.searchsorted(rows, first[1:])
     return [(part - start).astype(np.int32) for part, start in zip(np.split(rows, ends), first, strict=True)]
 
 
-def stack(parts: Sequence[Any]) -> Any:
-    """Rows of several shards as one array, sparse if they are."""
-    return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
-
-
 def fetch_rows(workers: Workers, rows: LongArray, first: LongArray) -> tuple[Any, list[IntArray]]:
     """Copies of rows by global number, and their numbers within each shard."""
     local = by_shard(rows, first)
-    return stack([answer["data"] for answer in workers.ask([Fetch(part) for part in local])]), local
+    return stack_rows([answer["data"] for answer in workers.ask([Fetch(part) for part in local])]), local

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from hedgerow.data.files import EmptyTableError, read, read_table, with_numbers
 from hedgerow.data.kinds import Lost
 from hedgerow.errors import ParameterError, require
 
-__all__ = ["Source", "files_of", "read_sources"]
+__all__ = ["Source", "at_sources", "files_of", "read_sources"]
 
 _ENDINGS = (".npy", ".npz", ".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".mtx")
 
@@ -53,6 +54,14 @@ class Source:
                 return np.empty((0, 0))
         return replace(self, reading=None).load(data)[0]
 
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """What is refused inside is refused with the name of the shard."""
+        try:
+            yield
+        except ParameterError as error:
+            raise ParameterError(f"shards[{self.number}] ({self.name}): {error}") from error
+
     @property
     def travels(self) -> bool:
         """Whether the origin can be sent along with a task."""
@@ -62,6 +71,15 @@ class Source:
     def bare(self) -> Source:
         """Without an origin that must not be sent along."""
         return self if self.travels else replace(self, origin=None)
+
+
+def at_sources(do: Callable[..., Any], sources: Sequence[Source], works: Sequence[Any], client: Any) -> list[Any]:
+    """`do(source, work)` of every source, here or by workers, which read the rows themselves; the answers in the same order."""
+    if client is None:
+        return [do(source, work) for source, work in zip(sources, works, strict=True)]
+    sent = [(source.bare, work, None if source.travels else source.origin) for source, work in zip(sources, works, strict=True)]
+    answers: list[Any] = client.gather([client.submit(do, source, work, data=data, pure=False) for source, work, data in sent])
+    return answers
 
 
 def read_sources(owner: str, shards: Any, client: Any, reading: Reading | None = None) -> list[Source]:

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arguments import check_choice, check_flag, check_seed, check_whole, real_number
+from hedgerow.arguments import check_choice, check_flag, check_seed, check_whole, core_seed, real_number
 from hedgerow.data import Reading
 from hedgerow.distributed.joining import Grow, Joiner
-from hedgerow.distributed.opening import check_model, open_shards
+from hedgerow.distributed.opening import bind_shards, check_model, open_shards
 from hedgerow.distributed.result import DistributedForest
-from hedgerow.distributed.scouts import choose_rows, fetch_rows
 from hedgerow.distributed.sources import read_sources
 from hedgerow.distributed.workers import Workers, open_workers
-from hedgerow.distributed.working_shard import Bind, Command, WorkingShard
+from hedgerow.distributed.working_shard import Command, WorkingShard
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.trees import Forest
@@ -36,7 +35,7 @@ _SAMPLE = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(Command):
+class TellRoots(Command):
     """Say which root each row is under."""
 
     changes = False
@@ -104,22 +103,18 @@ def ibhc(
 
 def _grow(workers: Workers, model: Mixture, passes: int, repair: str, u: float | None, seed: int, labels: bool) -> DistributedForest:
     sizes = open_shards(OWNER, workers, model)
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    data, local = fetch_rows(workers, choose_rows(int(sizes.sum()), _SAMPLE, [seed, 1]), first)
-    resolved = model.resolve(data, int(sizes.sum()))
-    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    workers.ask([Bind(resolved, int(start), word, local[i]) for i, start in enumerate(first)])
+    resolved, _, data = bind_shards(workers, model, sizes, _SAMPLE, seed)
     joiner = Joiner(resolved, data, int(sizes.sum()), u, seed)
     best: tuple[Forest, tuple[int, ...]] | None = None
     rows: list[IntArray] | None = None
     for number in range(passes):
-        grown = workers.ask(Grow(prior=resolved.prior, seed=word, values=joiner.values(), repair=repair))
+        grown = workers.ask(Grow(prior=resolved.prior, seed=core_seed(seed), values=joiner.values(), repair=repair))
         forest = joiner.join(grown)
         log_joint = joiner.log_joint(forest)
         if best is None or log_joint > joiner.best:
             joiner.best = log_joint
             best = forest, tuple(workers.spread([len(answer["slack"]) for answer in grown], 0))
-            rows = workers.spread([answer["rows"] for answer in workers.ask(Rows())], np.zeros(0, np.int32)) if labels else None
+            rows = workers.spread([answer["rows"] for answer in workers.ask(TellRoots())], np.zeros(0, np.int32)) if labels else None
         joiner.resample(forest, number + 1)
     assert best is not None
     return DistributedForest(resolved, tuple(workers.sizes), best[0], best[1], rows)

@@ -25,7 +25,7 @@ from hedgerow.distributed.sources import Source
 from hedgerow.errors import ParameterError, require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import Mixture
-from hedgerow.posterior.elsewhere import shard_file
+from hedgerow.posterior.sharded_labels import shard_file
 from hedgerow.writing import whole_file
 
 __all__ = [
@@ -37,10 +37,10 @@ __all__ = [
     "Halve",
     "Mark",
     "Missing",
-    "Names",
     "Open",
     "Pick",
     "Place",
+    "Renaming",
     "Sweep",
     "Tell",
     "WorkingShard",
@@ -59,7 +59,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Names:
+class Renaming:
     """New numbers of clusters that the coordinator has chosen since it last spoke to a shard."""
 
     first: IntArray
@@ -88,7 +88,7 @@ class WorkingShard:
     serial: int = 0
     answer: dict[str, Any] = field(default_factory=dict)
 
-    def rename(self, names: Names | None) -> None:
+    def rename(self, names: Renaming | None) -> None:
         """Give clusters the numbers that the coordinator has chosen for them."""
         if names is not None:
             self.core.rename(names.first, names.second)
@@ -202,7 +202,7 @@ class Place(Command):
 class Pick(Command):
     """Give the rows of some clusters away."""
 
-    names: Names | None
+    names: Renaming | None
     wanted: npt.NDArray[np.bool_]
 
     def apply(self, shard: WorkingShard) -> dict[str, Any]:
@@ -217,7 +217,7 @@ class Pick(Command):
 class Anchor(Command):
     """The first step of a sweep: name a row of each cluster that will stay."""
 
-    names: Names | None
+    names: Renaming | None
     clusters: int
     all_rows: int
     iteration: int
@@ -258,7 +258,7 @@ class Sweep(Command):
 class Halve(Command):
     """One scan of split and merge proposals."""
 
-    names: Names | None
+    names: Renaming | None
     role: IntArray
     side: IntArray
     act: IntArray
@@ -282,7 +282,7 @@ class Halve(Command):
 class Tell(Command):
     """Say the labels, or write them down, with the missing entries as they are filled in where all is wanted."""
 
-    names: Names | None
+    names: Renaming | None
     clusters: int
     path: Path | None = None
     whole: bool = False
@@ -367,9 +367,10 @@ def serve(
 def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) -> WorkingShard:
     shard = WorkingShard(Source(source.number, source.name, None))
     try:
-        shard.data, shard.lost = source.load(data)
-    except ParameterError as error:
-        raise ParameterError(f"shards[{source.number}] ({source.name}): {error}") from error
+        with source.named():
+            shard.data, shard.lost = source.load(data)
+    except ParameterError:
+        raise
     except Exception as error:
         error.add_note(f"While loading shard {source.number} ({source.name}).")
         raise
@@ -379,10 +380,8 @@ def _rebuild(source: Source, history: Sequence[tuple[int, Command]], data: Any) 
 
 
 def _obey(shard: WorkingShard, serial: int, command: Command) -> dict[str, Any]:
-    try:
+    with shard.source.named():
         value = command.apply(shard)
-    except ParameterError as error:
-        raise ParameterError(f"shards[{shard.source.number}] ({shard.source.name}): {error}") from error
     if command.changes:
         shard.serial, shard.answer = serial, value
     return value

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arguments import is_whole
-from hedgerow.data.container import FormatError, decode, encode
+from hedgerow.data.container import decode, encode, whole
 from hedgerow.data.kinds import Reading
-from hedgerow.errors import ParameterError, require
+from hedgerow.errors import require
 from hedgerow.likelihoods import Likelihood
 from hedgerow.mixture import MODEL_CLASSES
 from hedgerow.priors import Prior
@@ -59,7 +59,7 @@ def read_incremental(path: str | os.PathLike[str], names: Iterable[str]) -> dict
     """Everything that is in a file of `write_incremental`, as attributes of a new estimator with parameters of these names."""
     stream = TreeStream.__new__(TreeStream)
     content, arrays = load_stream(path, stream.__setstate__, _KIND)
-    try:
+    with whole(path, "a whole IncrementalBHC"):
         stored = content["parameters"]
         stored = {"forget": None} | stored  # files of before had no forgetting
         _need(set(stored) == set(names) - {"random_state"}, "parameters that it does not have")
@@ -75,11 +75,6 @@ def read_incremental(path: str | os.PathLike[str], names: Iterable[str]) -> dict
             parts["reading_"] = Reading.from_json(_text(content["reading"]))
         parts |= {"numbers": arrays["numbers"], "_last": arrays["last"], "_rows": arrays.get("rows")}
         _check(stream, parts)
-    except ParameterError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        words = f"load(path={str(path)!r}): path must hold a whole IncrementalBHC. Got parts that do not fit together: {error}."
-        raise FormatError(words) from error
     return parts
 
 

@@ -29,8 +29,9 @@ def read_X(estimator: Any, X: Any, likelihood: Likelihood | None, *, fitting: bo
     """
     if not fitting:
         check_is_fitted(estimator)
-    refuse_texts(X, type(estimator).__name__)
-    owner, given = type(estimator).__name__, likelihood is None or isinstance(likelihood, Likelihood | type)
+    owner = type(estimator).__name__
+    refuse_texts(X, owner)
+    given = likelihood is None or isinstance(likelihood, Likelihood | type)
     require(given, owner, "likelihood", likelihood, "be a likelihood such as GaussianWishart(), or None")
     as_is = feature_names(X) is not None or sparse.issparse(X) or (likelihood is not None and likelihood.reads_tables)
     try:

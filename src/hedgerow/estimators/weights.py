@@ -18,13 +18,13 @@ from hedgerow.errors import ParameterError, require
 
 __all__ = ["fold_labels", "fold_means", "read_repeats", "repeat_times", "spread_connectivity"]
 
-IntArray = npt.NDArray[np.int64]
+LongArray = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 MOST_ROWS = 2**31 - 1
 
 
-def read_repeats(sample_weight: Any, n: int, owner: str) -> IntArray | None:
+def read_repeats(sample_weight: Any, n: int, owner: str) -> LongArray | None:
     """The row of X behind each row to fit; None where every row counts once."""
     if sample_weight is None:
         return None
@@ -46,7 +46,7 @@ def read_repeats(sample_weight: Any, n: int, owner: str) -> IntArray | None:
     return None if (counts == 1).all() else np.repeat(np.arange(n), counts)
 
 
-def repeat_times(times: Any, rows: IntArray | None, n: int, owner: str) -> Any:
+def repeat_times(times: Any, rows: LongArray | None, n: int, owner: str) -> Any:
     """The times of repeated rows."""
     if times is None or rows is None:
         return times
@@ -54,7 +54,7 @@ def repeat_times(times: Any, rows: IntArray | None, n: int, owner: str) -> Any:
     return take_rows(times, rows)
 
 
-def spread_connectivity(connectivity: Any, rows: IntArray | None) -> Any:
+def spread_connectivity(connectivity: Any, rows: LongArray | None) -> Any:
     """Which rows touch, for repeated rows: those of equal rows, and those whose rows touch."""
     if connectivity is None or rows is None or np.shape(connectivity)[:1] != np.shape(connectivity)[1:]:
         return connectivity  # one that is not square is refused, with words, where it is read
@@ -63,7 +63,7 @@ def spread_connectivity(connectivity: Any, rows: IntArray | None) -> Any:
     return touching[rows][:, rows]
 
 
-def fold_labels(labels: Labels, rows: IntArray | None, n: int) -> Labels:
+def fold_labels(labels: Labels, rows: LongArray | None, n: int) -> Labels:
     """The cluster of every row of X from those of the repeated rows: the one with most of its copies; -1 for rows left out."""
     if rows is None:
         return labels
@@ -76,7 +76,7 @@ def fold_labels(labels: Labels, rows: IntArray | None, n: int) -> Labels:
     return found
 
 
-def fold_means(values: FloatArray, labels: Labels, folded: Labels, rows: IntArray | None) -> FloatArray:
+def fold_means(values: FloatArray, labels: Labels, folded: Labels, rows: LongArray | None) -> FloatArray:
     """For every row of X the mean value of its copies in its cluster; 0 for rows left out."""
     if rows is None:
         return values

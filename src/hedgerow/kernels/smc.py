@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
-from hedgerow.arguments import check_flag, check_seed, check_whole, real_number
+from hedgerow.arguments import check_flag, check_seed, check_whole, core_seed, real_number
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import LISTS, NAMES, MeasureTraces
@@ -163,7 +163,7 @@ def smc(
     groups = None if grouping is None else grouping.codes
     prior = model.prior.to_core(grouping)
     particles, runs, threshold, shuffle = int(particles), int(runs), float(threshold), bool(shuffle)
-    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    word = core_seed(seed)
     halt = _core.Halt()
     with ThreadPoolExecutor(1 if bound.serial else None) as pool:
         try:

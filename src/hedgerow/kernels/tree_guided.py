@@ -26,7 +26,7 @@ import numpy.typing as npt
 from hedgerow import _core
 from hedgerow.arguments import LONGEST, check_flag, check_whole, is_whole, real_number
 from hedgerow.errors import ParameterError, require
-from hedgerow.kernels.base import Kernel, Site
+from hedgerow.kernels.base import Kernel, Site, plain_numbers
 
 __all__ = ["TreeGuided"]
 
@@ -79,6 +79,7 @@ class TreeGuided(Kernel):
         if guide is not None:
             warnings.warn("TreeGuided(guide=...) is now TreeGuided(guides=...).", FutureWarning, stacklevel=3)
             object.__setattr__(self, "guides", guide)
+        plain_numbers(self)
         for name in ("global_moves", "single_moves"):
             check_whole("TreeGuided", name, getattr(self, name), 0, none=True)
         idle = self.global_moves == 0 and self.single_moves == 0 and self.sweep_rate == 0

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from hedgerow import _core
+from hedgerow.arguments import check_choice
 from hedgerow.data.mixed import Column, Level, level_names, read_columns
 from hedgerow.data.tables import Names, entry_place
 from hedgerow.data.views import as_labels
@@ -94,8 +95,7 @@ class Categorical(Likelihood):
     def __post_init__(self) -> None:
         """Check each parameter that was given, and that weights and levels match."""
         put = object.__setattr__  # the dataclass is frozen
-        known = isinstance(self.unseen, str) and self.unseen in UNSEEN
-        require(known, OWNER, "unseen", self.unseen, f"be one of {', '.join(UNSEEN)}")
+        check_choice(OWNER, "unseen", self.unseen, UNSEEN)
         if self.levels is not None:
             put(self, "levels", _as_levels(self.levels))
         if self.beta is not None:

@@ -19,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import core_seed
 from hedgerow.data.nearness import region
 from hedgerow.likelihoods.moments import column_means, column_variances, spread
 
 __all__ = ["fit_diagonal", "fit_wishart", "some_rows", "tree_score", "without_gaps"]
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+IndexArray = npt.NDArray[np.intp]
 
 FEW_COLUMNS = 20  # up to which the whole grid is looked at
 TRIED_ROWS, TRIED_ENTRIES = 1_000, 32_000  # of each, at most, are looked at in a search
@@ -52,7 +53,7 @@ class Base(NamedTuple):
     """Degrees of freedom beyond the number of columns."""
 
 
-def some_rows(n: int, d: int) -> IntArray:
+def some_rows(n: int, d: int) -> IndexArray:
     """The rows that are looked at, in order: all of them, or some by chance, always the same."""
     few = min(TRIED_ROWS, max(2, TRIED_ENTRIES // max(d, 1)))
     return np.arange(n) if n <= few else np.sort(np.random.default_rng(0).choice(n, few, replace=False))
@@ -82,7 +83,7 @@ def tree_score(bound: _core.Likelihood) -> float:
 
 def _forest(bound: _core.Likelihood, passes: int) -> tuple[float, int]:
     """The log joint of the best of so many forests, and the clusters of the last."""
-    word = int(np.random.SeedSequence(0).generate_state(1, np.uint64)[0])
+    word = core_seed(0)
     prior = _core.Prior("dp", {"alpha": 1.0, "sigma": 0.0, "tau": 1.0}, {})
     builder = _core.TreeBuilder(bound, prior, None, None, None, word, 0)
     builder.ibhc("reinsert", "seq", True, None, False, False)

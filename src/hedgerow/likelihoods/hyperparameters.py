@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.arguments import as_float
 from hedgerow.data.views import LARGEST
 from hedgerow.errors import require
 from hedgerow.likelihoods.base import FloatArray, Likelihood
@@ -32,10 +33,7 @@ def as_number(owner: str, name: str, value: Any, low: float, *, square: bool = F
     good = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     wanted = "be a finite number" if low == -np.inf else f"be a finite number above {low:g}"
     require(good, owner, name, value, wanted)
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of more than 308 digits
-        number = np.inf
+    number = as_float(value)
     require(bool(np.isfinite(number)) and number > low, owner, name, value, wanted)
     _check_range(owner, name, value, np.array([number]), low, square)
     return number

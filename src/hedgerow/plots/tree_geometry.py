@@ -27,7 +27,7 @@ from hedgerow.errors import require
 
 __all__ = ["Dendrogram", "TreeScale", "cut_clusters", "dendrogram_geometry", "leaf_order", "tree_heights"]
 
-IntArray = NDArray[np.int64]
+LongArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 CUT_HEIGHT = 1.0
@@ -83,14 +83,14 @@ class Dendrogram:
     2.0
     """
 
-    node: IntArray
+    node: LongArray
     path: FloatArray
     probability: FloatArray
-    terminal: IntArray
+    terminal: LongArray
     terminal_x: FloatArray
     terminal_span: FloatArray
-    terminal_size: IntArray
-    cluster: IntArray
+    terminal_size: LongArray
+    cluster: LongArray
     root_x: FloatArray
     root_height: FloatArray
     hidden_roots: int
@@ -99,7 +99,7 @@ class Dendrogram:
     scale: TreeScale
 
 
-def leaf_order(left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> IntArray:
+def leaf_order(left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> LongArray:
     """Rows of the data from left to right under the roots.
 
     Parameters
@@ -118,7 +118,7 @@ def leaf_order(left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> IntArray:
     return order[left[order] < 0]
 
 
-def cut_clusters(left: ArrayLike, right: ArrayLike, roots: ArrayLike, log_d: ArrayLike) -> IntArray:
+def cut_clusters(left: ArrayLike, right: ArrayLike, roots: ArrayLike, log_d: ArrayLike) -> LongArray:
     """Top nodes of the clusters that the cut at d = 1 leaves, in order of their first row (canonical).
 
     Parameters
@@ -225,30 +225,7 @@ def dendrogram_geometry(
     open_joins = _open_joins(left, right, roots[shown], size, scale, max_leaves)
 
     number = _cluster_numbers(left, right, roots, log_d)
-    center = np.zeros(len(left))
-    joins: list[int] = []
-    terminals: list[int] = []
-    spans: list[float] = []
-    x = 0.0
-    for root in roots[shown]:
-        stack = [int(root)]
-        while stack:
-            node = stack.pop()
-            if node in open_joins:
-                joins.append(node)
-                stack += [int(right[node]), int(left[node])]
-                continue
-            span = 1.0 + 0.3 * float(np.log2(size[node]))
-            center[node] = x + span / 2
-            x += span
-            terminals.append(node)
-            spans.append(span)
-        x += 1.0  # a gap between roots
-    for node in reversed(joins):
-        center[node] = (center[left[node]] + center[right[node]]) / 2
-
-    drawn = np.array(joins, dtype=np.int64)
-    closed = np.array(terminals, dtype=np.int64)
+    drawn, closed, spans, center, end = _side_by_side(left, right, roots[shown], size, open_joins)
     children = np.stack([left[drawn], right[drawn]], axis=1)
     path = np.empty((len(drawn), 4, 2))
     path[:, [0, 1], 0] = center[children[:, :1]]
@@ -261,14 +238,14 @@ def dendrogram_geometry(
         probability=merge_probability(log_d[drawn]),
         terminal=closed,
         terminal_x=center[closed],
-        terminal_span=np.array(spans),
+        terminal_span=spans,
         terminal_size=size[closed],
         cluster=number[closed],
         root_x=center[roots[shown]],
         root_height=scale.height[roots[shown]],
         hidden_roots=len(hidden),
         hidden_points=int(size[roots[hidden]].sum()),
-        width=max(x - 1.0, 1.0),
+        width=max(end - 1.0, 1.0),
         scale=scale,
     )
 
@@ -291,7 +268,35 @@ def merge_probability(log_d: ArrayLike) -> FloatArray:
     return np.asarray(np.exp(-np.logaddexp(0.0, log_d)), dtype=np.float64)
 
 
-def _open_joins(left: IntArray, right: IntArray, roots: IntArray, size: IntArray, scale: TreeScale, max_leaves: int) -> set[int]:
+def _side_by_side(
+    left: LongArray, right: LongArray, roots: LongArray, size: LongArray, open_joins: set[int]
+) -> tuple[LongArray, LongArray, FloatArray, FloatArray, float]:
+    """Joins drawn, terminals from left to right with their spans, the centre of every node, and where it all ends."""
+    center = np.zeros(len(left))
+    joins: list[int] = []
+    terminals: list[int] = []
+    spans: list[float] = []
+    x = 0.0
+    for root in roots:
+        stack = [int(root)]
+        while stack:
+            node = stack.pop()
+            if node in open_joins:
+                joins.append(node)
+                stack += [int(right[node]), int(left[node])]
+                continue
+            span = 1.0 + 0.3 * float(np.log2(size[node]))
+            center[node] = x + span / 2
+            x += span
+            terminals.append(node)
+            spans.append(span)
+        x += 1.0  # a gap between roots
+    for node in reversed(joins):
+        center[node] = (center[left[node]] + center[right[node]]) / 2
+    return np.array(joins, dtype=np.int64), np.array(terminals, dtype=np.int64), np.array(spans), center, x
+
+
+def _open_joins(left: LongArray, right: LongArray, roots: LongArray, size: LongArray, scale: TreeScale, max_leaves: int) -> set[int]:
     """The joins to draw open: past the cut first, by height, then by size."""
 
     def rank(node: int) -> tuple[bool, float, int]:
@@ -311,7 +316,7 @@ def _open_joins(left: IntArray, right: IntArray, roots: IntArray, size: IntArray
     return opened
 
 
-def _cluster_numbers(left: IntArray, right: IntArray, roots: IntArray, log_d: FloatArray) -> IntArray:
+def _cluster_numbers(left: LongArray, right: LongArray, roots: LongArray, log_d: FloatArray) -> LongArray:
     """Canonical number of the cut cluster of every node, -1 above the cut."""
     number = np.full(len(left), -1, dtype=np.int64)
     tops = cut_clusters(left, right, roots, log_d)
@@ -322,11 +327,12 @@ def _cluster_numbers(left: IntArray, right: IntArray, roots: IntArray, log_d: Fl
     return number
 
 
-def _as_tree(owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
+def _as_tree(owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike) -> tuple[LongArray, LongArray, LongArray]:
     """The three arrays as integers, with children that exist and come in pairs."""
     left, right = wholes_of("tree", "left", left), wholes_of("tree", "right", right)
     roots = np.atleast_1d(wholes_of("tree", "roots", roots))
     require(left.ndim == 1 and left.shape == right.shape, owner, "right", right, "be a vector as long as left")
+    require(roots.ndim == 1, owner, "roots", roots, "be a vector")
     require(bool(np.all((left < 0) == (right < 0))), owner, "right", right, "be -1 exactly where left is -1")
     top = max(int(left.max(initial=-1)), int(right.max(initial=-1)))
     require(top < len(left), owner, "left", top, f"name nodes below {len(left)}")
@@ -340,7 +346,7 @@ def _as_tree(owner: str, left: ArrayLike, right: ArrayLike, roots: ArrayLike) ->
     return left, right, roots
 
 
-def _preorder(owner: str, left: IntArray, right: IntArray, roots: IntArray) -> IntArray:
+def _preorder(owner: str, left: LongArray, right: LongArray, roots: LongArray) -> LongArray:
     """Reachable nodes, parents before children, left first; no recursion, for trees may be deep."""
     order: list[int] = []
     stack = [int(root) for root in roots[::-1]]
@@ -353,7 +359,7 @@ def _preorder(owner: str, left: IntArray, right: IntArray, roots: IntArray) -> I
     return np.array(order, dtype=np.int64)
 
 
-def _above_cut(left: IntArray, right: IntArray, order: IntArray, roots: IntArray, log_d: FloatArray) -> NDArray[np.bool_]:
+def _above_cut(left: LongArray, right: LongArray, order: LongArray, roots: LongArray, log_d: FloatArray) -> NDArray[np.bool_]:
     """Joins with d > 1 whose every ancestor has d > 1 too."""
     above = np.zeros(len(left), dtype=np.bool_)
     open_above = np.zeros(len(left), dtype=np.bool_)
@@ -365,7 +371,7 @@ def _above_cut(left: IntArray, right: IntArray, order: IntArray, roots: IntArray
     return above
 
 
-def _tops(left: IntArray, right: IntArray, order: IntArray, roots: IntArray, above: NDArray[np.bool_]) -> IntArray:
+def _tops(left: LongArray, right: LongArray, order: LongArray, roots: LongArray, above: NDArray[np.bool_]) -> LongArray:
     """Highest nodes that are not above the cut."""
     top = np.zeros(len(left), dtype=np.bool_)
     top[roots] = True
@@ -375,7 +381,7 @@ def _tops(left: IntArray, right: IntArray, order: IntArray, roots: IntArray, abo
     return np.flatnonzero(top)
 
 
-def _first_rows(left: IntArray, right: IntArray, order: IntArray) -> IntArray:
+def _first_rows(left: LongArray, right: LongArray, order: LongArray) -> LongArray:
     """The least leaf below each node."""
     first = np.arange(len(left))
     for node in order[::-1]:

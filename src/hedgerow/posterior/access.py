@@ -104,5 +104,5 @@ class Access(Traced, ABC):
         """Everything that a report shows."""
 
     @abstractmethod
-    def _copies(self) -> tuple[Any, Any]:
+    def _exported(self) -> tuple[Any, Any]:
         """Labels (chain, draw, n) and dense data that can be handed to others whole, None for what cannot."""

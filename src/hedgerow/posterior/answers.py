@@ -126,7 +126,7 @@ class Answers(Pictured):
         -------
         arviz.InferenceData
         """
-        return exchange.inference_data(self, *self._copies())
+        return exchange.inference_data(self, *self._exported())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write draws, data, model and record to one file, whole or not at all; `load` reads it back.

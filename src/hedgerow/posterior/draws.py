@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.data.copies import Copies
+from hedgerow import _core
+from hedgerow.data.copies import Copies, copies_at
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.traced import TRACES, FloatArray, IntArray, Traced
 from hedgerow.priors.state import LISTS, takes_u
-from hedgerow.summaries.narrow import NarrowLabels, keep
+from hedgerow.summaries.narrow import NarrowLabels, as_stored, at_rows, keep
 from hedgerow.summaries.partitions import count_clusters
 
 __all__ = ["TRACES", "Draws", "FloatArray", "IntArray"]
@@ -64,17 +65,16 @@ class Draws(Traced):
             levels, codes = read_levels(self.times, self.n, "Posterior")
             put(self, "times", levels.names[codes])
         if self.place is not None:
-            put(self, "place", self._check_place(np.asarray(self.place)))
+            put(self, "place", self._check_place())
 
-    def _check_place(self, place: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        good = place.dtype.kind in "iu" and place.shape == (self.n,)
-        copies = Copies.at(place if good else np.zeros(1, np.int64))
-        good = good and np.array_equal(copies.place, place)
-        require(good, "Posterior", "place", self.place, f"number the rows that count as they come, for each of the {self.n} rows")
-        whole = copies.kept[place]
-        together = all(np.array_equal(draw, draw[whole]) for chain in self.labels for draw in chain)
+    def _check_place(self) -> npt.NDArray[np.int64]:
+        wanted = f"number the rows that count as they come, for each of the {self.n} rows"
+        copies = copies_at(self.place, self.n)
+        require(copies is not None, "Posterior", "place", self.place, wanted)
+        assert copies is not None
+        together = _core.stand_together(as_stored(self.labels), copies.kept[copies.place].astype(np.int32))
         require(together, "Posterior", "labels", self.labels, "put copies of a row into its cluster")
-        return place.astype(np.int64)
+        return copies.place
 
     def seen(self) -> Draws:
         """These draws of the rows that the model saw: one of each, where some are copies."""
@@ -83,7 +83,7 @@ class Draws(Traced):
         first = Copies.at(self.place).kept
         times = None if self.times is None else self.times[first]
         kept: dict[str, Any] = {"log_joint": self.log_joint, "model": self.model, "run": self.run, **self.traces()}
-        return Draws(labels=self.labels[:, :, first], X=self.X[first], times=times, **kept)
+        return Draws(labels=at_rows(self.labels, first), X=self.X[first], times=times, **kept)
 
     def _trace(self, name: str, values: Any, *, exact: bool) -> FloatArray:
         trace = np.asarray(values, dtype=np.float64)

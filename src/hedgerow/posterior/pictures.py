@@ -20,7 +20,7 @@ from hedgerow.posterior.convergence import quantities
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
 from hedgerow.posterior.prediction import predictive
 from hedgerow.posterior.reporting import in_words, posterior_tree, tree_of
-from hedgerow.posterior.traced import Traced
+from hedgerow.posterior.traced import Traced, need_model
 from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 
@@ -132,14 +132,12 @@ def _grid(column: FloatArray, count: int) -> FloatArray:
 
 def _marginal(draws: Draws, where: list[int], owner: str) -> Draws:
     """The same draws with all other columns integrated out: exact, as the marginals of both Gaussian families are of their kind."""
-    if draws.model is None:
-        raise ParameterError(f"{owner}(...): the posterior must have its model: load it with load(path, model=...).")
-    within = [part for places, part in draws.model.likelihood.groups() if set(places) & set(where)]
+    model = need_model(draws, owner)
+    within = [part for places, part in model.likelihood.groups() if set(places) & set(where)]
     others = [type(part).__name__ for part in within if part.expected_variances() is None]
-    smaller = None if others else draws.model.likelihood.for_columns(where)
+    smaller = None if others else model.likelihood.for_columns(where)
     if smaller is None:
         wanted = f"be measurements, under a Gaussian likelihood; these are under {others[0]}"
         raise ParameterError(f"{owner}(columns={where}): columns must {wanted}. Got {where}.")
-    model = replace(draws.model, likelihood=smaller)
     kept: dict[str, Any] = {name: getattr(draws, name) for name in ("labels", "log_joint", "times", "place")} | draws.traces()
-    return Draws(X=draws.X[:, where], model=model, **kept)
+    return Draws(X=draws.X[:, where], model=replace(model, likelihood=smaller), **kept)

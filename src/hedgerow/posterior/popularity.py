@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from hedgerow.data.copies import Copies
 from hedgerow.data.groups import Levels, read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import popularity as draw_areas
@@ -45,10 +46,12 @@ def basis_weights(draws: Draws, partition: IntArray) -> FloatArray:
         raise ParameterError(f"Posterior.{owner}(): the posterior must be that of a MixedNRM prior, with its model.")
     for name in prior.carried():
         require(getattr(draws, name) is not None, owner, name, None, "be among the traces of the posterior")
+    k = int(partition.max()) + 1
+    if draws.place is not None:  # the model saw one row of each
+        draws, partition = draws.seen(), partition[Copies.at(draws.place).kept]
     grouping = prior.group(draws.times, draws.n, owner)
     assert grouping is not None
     T, R = grouping.q.shape
-    k = int(partition.max()) + 1
     total, rows = np.zeros((k, R)), np.zeros(k)
     traces = {name: trace.reshape(-1, *trace.shape[2:]) for name, trace in draws.traces().items()}
     for at, (labels, home) in enumerate(along_time.matched(draws.labels, partition)):

@@ -186,7 +186,7 @@ class Posterior(Draws, Answers):
     def _payload(self, found: PointEstimate, title: str, names: Names, rows: Names) -> ReportPayload:
         return reporting.payload_of(self, found, title=title, names=names, rows=rows)
 
-    def _copies(self) -> tuple[Any, Any]:
+    def _exported(self) -> tuple[Any, Any]:
         return self.labels, None if sparse.issparse(self.X) else np.asarray(self.X)
 
     def __repr__(self) -> str:

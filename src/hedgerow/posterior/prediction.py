@@ -31,11 +31,11 @@ from hedgerow.data.copies import Copies
 from hedgerow.data.groups import read_levels
 from hedgerow.data.kinds import Reading, is_typed
 from hedgerow.data.mixed import pick_columns
-from hedgerow.data.tables import feature_names
-from hedgerow.errors import ParameterError, require
+from hedgerow.data.tables import feature_names, stack_rows
+from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.draws import Draws, FloatArray, IntArray
-from hedgerow.posterior.traced import Traced
+from hedgerow.posterior.traced import Traced, need_model
 from hedgerow.priors.state import packed
 
 __all__ = [
@@ -100,7 +100,7 @@ def _sights_of(
 ) -> Iterator[tuple[IntArray, _core.Foresight]]:
     model = model_of(draws)
     groups, new_groups, grouping = _groups(model, draws, times, fresh.shape[0])
-    bound = model.likelihood.bind(_stack(draws.X, fresh))
+    bound = model.likelihood.bind(stack_rows([draws.X, fresh]))
     prior = model.prior.to_core(grouping)
     threads = _threads(fresh.shape[0], int(draws.n_clusters.max()))
     for seed, labels, state in states:
@@ -332,14 +332,10 @@ def _by_name(draws: Traced, X_new: Any) -> Any:
 
 def model_of(draws: Traced) -> Mixture:
     """The model, which must be there with its traces."""
-    if draws.model is None:
-        raise ParameterError(
-            "predict(...): the posterior must have its model. This one was loaded from a file that could not hold it: "
-            "load it with load(path, model=...)."
-        )
-    for name in draws.model.prior.carried():
+    model = need_model(draws, "predict")
+    for name in model.prior.carried():
         require(getattr(draws, name) is not None, "predict", name, None, "be among the traces of the posterior")
-    return draws.model
+    return model
 
 
 def _positions(draws: Draws, max_draws: int | None) -> list[tuple[int, int]]:
@@ -353,10 +349,6 @@ def some_of(total: int, max_draws: int | None) -> npt.NDArray[np.intp]:
     if max_draws is not None and max_draws < total:
         kept = np.linspace(0, total - 1, max_draws).round().astype(np.intp)
     return kept
-
-
-def _stack(old: Any, new: Any) -> Any:
-    return sparse.vstack([old, new], format="csr") if sparse.issparse(old) else np.vstack([old, new])
 
 
 def _groups(model: Mixture, draws: Draws, times: Any, n_new: int) -> tuple[Any, Any, Any]:

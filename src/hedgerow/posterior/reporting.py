@@ -41,7 +41,7 @@ from hedgerow.summaries.clusters import uncertainty
 from hedgerow.summaries.coclustering import similarity
 from hedgerow.summaries.diagnostics import ess_bulk, rhat
 from hedgerow.summaries.estimate import PointEstimate
-from hedgerow.summaries.narrow import NarrowLabels, as_stored
+from hedgerow.summaries.narrow import as_stored
 from hedgerow.summaries.partitions import count_clusters_of, least_size
 from hedgerow.summaries.points import Points
 from hedgerow.summaries.profiles import Profiles, profiles
@@ -212,15 +212,14 @@ def doubt(draws: Draws, labels: npt.NDArray[np.int32]) -> FloatArray:
     return np.clip(uncertainty(draws.labels, labels).doubt, 0.0, 1.0)
 
 
-def draws_part(draws: Traced, labelled: npt.ArrayLike | Points) -> DrawsPart:
+def draws_part(draws: Traced, labelled: Any) -> DrawsPart:
     """What the chains did, with sizes of clusters where all draws have labels."""
     watched = {in_words(name): trace for name, trace in quantities(draws).items()}
     size, large = least_size(draws.n), None
     if isinstance(labelled, Points):
         every, copies = labelled.draws, labelled.copies
     else:
-        every = as_stored(labelled) if isinstance(labelled, NarrowLabels) else np.asarray(labelled, dtype=np.int32).reshape(-1, draws.n)
-        copies = np.ones(draws.n, np.int64)
+        every, copies = as_stored(labelled), np.ones(draws.n, np.int64)
     if len(every) == draws.n_clusters.size:
         large = count_clusters_of(every, size, copies).reshape(draws.n_clusters.shape)
     if draws.draws < 4:

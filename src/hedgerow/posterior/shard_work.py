@@ -13,7 +13,7 @@ from hedgerow import _core
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.posterior.columns import shown_rows
-from hedgerow.posterior.elsewhere import KnownClusters
+from hedgerow.posterior.sharded_labels import KnownClusters
 from hedgerow.priors.state import packed
 from hedgerow.summaries.moments import CountMoments, Moments, moments_of
 from hedgerow.summaries.profiles import nearest
@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Width:
-    """How many columns there are, and whether they are counts."""
+    """How many columns there are."""
 
     def __call__(self, X: Any) -> int:
         """The number of columns."""

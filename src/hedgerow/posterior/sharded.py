@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hedgerow.arguments import check_seed, check_whole
+from hedgerow.data.tables import stack_rows
 from hedgerow.posterior import sharded_report, sharded_storage
 from hedgerow.posterior.access import Files, View
 from hedgerow.posterior.answers import Answers
@@ -108,7 +108,7 @@ class DistributedPosterior(ShardedRows, Answers):
         starts = self._ends - np.asarray(self.shard_rows)
         taken = self._ask([TakeRows(part - start) for part, start in zip(places, starts, strict=True)], owner)
         parts = [part for part in taken if part.shape[0] > 0]
-        X = sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
+        X = stack_rows(parts)
         positions = np.asarray(self._joined.positions, np.intp)
         whole = len(positions) == self.chains * self.draws
         shape = (self.chains, self.draws) if whole else (1, len(positions))
@@ -125,7 +125,7 @@ class DistributedPosterior(ShardedRows, Answers):
     def _payload(self, found: PointEstimate, title: str, names: Names, rows: Names) -> ReportPayload:
         return sharded_report.payload_of(self, found, self._view(found.labels), title=title, names=names, rows=rows)
 
-    def _copies(self) -> tuple[Any, Any]:
+    def _exported(self) -> tuple[Any, Any]:
         """Labels only where those of all draws were kept, and no data: both are copied whole."""
         points, whole = self._labelled, len(self.kept.positions) == self.chains * self.draws
         return points.draws[:, points.place].reshape(self.chains, self.draws, -1) if whole else None, None

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from hedgerow.arguments import is_whole
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, require
-from hedgerow.mixture import Mixture
-from hedgerow.posterior.elsewhere import Joined, KeptLabels, KnownClusters, Rows, Work, join, read_labels
+from hedgerow.posterior.sharded_labels import Joined, KeptLabels, KnownClusters, Rows, Work, join, read_labels
 from hedgerow.posterior.traced import IntArray, Traced
 from hedgerow.summaries.partitions import canonical
 from hedgerow.summaries.points import Points
@@ -107,8 +106,3 @@ class ShardedDraws(Traced):
             wanted = "the rows must be within reach: hedgerow.distributed.attach(posterior, shards) says where they are"
             raise ParameterError(f"{OWNER}.{owner}(): {wanted}.")
         return self.rows.each(works)
-
-    def _model(self, owner: str) -> Mixture:
-        if self.model is None:
-            raise ParameterError(f"{OWNER}.{owner}(): the posterior must have its model: load it with load(path, model=...).")
-        return self.model

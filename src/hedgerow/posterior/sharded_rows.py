@@ -18,10 +18,10 @@ from hedgerow.errors import ParameterError
 from hedgerow.posterior import prediction
 from hedgerow.posterior.access import Columns
 from hedgerow.posterior.columns import names_of
-from hedgerow.posterior.elsewhere import KnownClusters, read_labels
 from hedgerow.posterior.shard_work import LeftOut, Nearest, ShardMoments, Tally, Width
 from hedgerow.posterior.sharded_draws import OWNER, ShardedDraws
-from hedgerow.posterior.traced import FloatArray, IntArray
+from hedgerow.posterior.sharded_labels import KnownClusters, read_labels
+from hedgerow.posterior.traced import FloatArray, IntArray, need_model
 from hedgerow.priors.state import packed
 from hedgerow.summaries.moments import CountMoments, Moments
 
@@ -35,12 +35,12 @@ class ShardedRows(ShardedDraws):
     def _columns(self, own: IntArray, names: Sequence[str] | None, owner: str) -> Columns:
         width = max(self._ask([Width()] * len(self.shard_rows), owner))
         given, k, parts = names_of(self, width, names), int(own.max()) + 1, self._cut(own)
-        answers = self._ask([ShardMoments(self._model(owner), part, k, given) for part in parts], owner)
+        answers = self._ask([ShardMoments(need_model(self, f"{OWNER}.{owner}"), part, k, given) for part in parts], owner)
         own_moments = [answer[0] for answer in answers]
         moments = (Moments if isinstance(own_moments[0], Moments) else CountMoments).join(own_moments)
 
         def nearest(found: Moments) -> npt.NDArray[np.intp]:
-            works = [Nearest(self._model(owner), part, given, *found.shown()) for part in parts]
+            works = [Nearest(need_model(self, f"{OWNER}.{owner}"), part, given, *found.shown()) for part in parts]
             return self._nearest_of(self._ask(works, owner))
 
         return Columns(moments, answers[0][1], nearest)
@@ -58,12 +58,12 @@ class ShardedRows(ShardedDraws):
         labels = [[read_labels(self.kept, at, shard, rows) for at in chosen] for shard, rows in enumerate(self.shard_rows)]
         clusters = self._tallied(chosen, labels, owner)
         states = [self._state(at) for at in chosen]
-        works = [LeftOut(self._model(owner), self.n, clusters, part, states) for part in labels]
+        works = [LeftOut(need_model(self, f"{OWNER}.{owner}"), self.n, clusters, part, states) for part in labels]
         return np.concatenate(self._ask(works, owner))
 
     def _tallied(self, chosen: Sequence[int], labels: Sequence[Sequence[Any]], owner: str) -> list[KnownClusters]:
         """Clusters of draws, added up from the rows: what a row is taken out of must have it."""
-        model, counts = self._model(owner), self.n_clusters.ravel()[list(chosen)].tolist()
+        model, counts = need_model(self, f"{OWNER}.{owner}"), self.n_clusters.ravel()[list(chosen)].tolist()
         answers = self._ask([Tally(model, part, counts) for part in labels], owner)
         ledger = _core.Ledger(model.likelihood.bind(next(answer.row for answer in answers if answer.row is not None)))
         found = []
@@ -108,7 +108,7 @@ class ShardedRows(ShardedDraws):
 
     def _fresh(self, X: Any, times: Any) -> Any:
         fresh = prediction.new_rows(self, X)
-        self._model("predict").prior.group(times, fresh.shape[0], "predict")  # refuses times: no prior over shards has a use for them
+        need_model(self, "predict").prior.group(times, fresh.shape[0], "predict")  # refuses times: no prior here has a use for them
         return fresh
 
     def _weights(self, fresh: Any, positions: Sequence[int]) -> Iterator[FloatArray]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hedgerow.data.container import read_container, whole, write_container
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
-from hedgerow.posterior.elsewhere import KnownClusters, PackedLabels, join, narrow
+from hedgerow.posterior.sharded_labels import KnownClusters, PackedLabels, join, narrow
 from hedgerow.posterior.storage import check_traces, decode_model, encode_model
 from hedgerow.posterior.traced import TRACES
 

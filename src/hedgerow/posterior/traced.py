@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.errors import ParameterError
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import NAMES, MeasureTraces
 
-__all__ = ["TRACES", "FloatArray", "IntArray", "Names", "Traced"]
+__all__ = ["TRACES", "FloatArray", "IntArray", "Names", "Traced", "need_model"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
@@ -52,3 +53,13 @@ class Traced(MeasureTraces):
         """Names of the hyper-parameters that moved, by the model's laws or, without a model, by the record."""
         names = self.run.get("sampled", []) if self.model is None else self.model.prior.laws()
         return [name for name in TRACES if name in names]
+
+
+def need_model(draws: Traced, owner: str) -> Mixture:
+    """The model, for who cannot do without."""
+    if draws.model is None:
+        raise ParameterError(
+            f"{owner}(...): the posterior must have its model. This one was loaded from a file that could not hold it: "
+            "load it with load(path, model=...)."
+        )
+    return draws.model

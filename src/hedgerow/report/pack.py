@@ -28,7 +28,7 @@ MOST_BANDS = 600  # between two levels
 MOST_COMPARED = 30  # clusters, and columns, that can be put beside each other
 SEEN = 1e-5  # of a column's range
 
-IntArray = NDArray[np.int64]
+LongArray = NDArray[np.int64]
 
 
 def pack(payload: ReportPayload) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def encode_numbers(values: NDArray[np.float64]) -> dict[str, str]:
     return encode(values, "f4" if bool(np.all(fine)) else "f8")
 
 
-def kept_rows(n: int, labels: IntArray | None, order: IntArray | None) -> IntArray:
+def kept_rows(n: int, labels: LongArray | None, order: LongArray | None) -> LongArray:
     """Rows to draw: all, or an even sample along the tree's leaves (else the clusters), so none is missed."""
     if n <= MOST_POINTS:
         return np.arange(n)
@@ -103,7 +103,7 @@ def kept_rows(n: int, labels: IntArray | None, order: IntArray | None) -> IntArr
     return np.sort(along[(np.arange(MOST_POINTS) * n) // MOST_POINTS])
 
 
-def shown_columns(columns: ColumnsPart, labels: IntArray, most: int = MOST_COLUMNS, first: Collection[str] = ()) -> IntArray:
+def shown_columns(columns: ColumnsPart, labels: LongArray, most: int = MOST_COLUMNS, first: Collection[str] = ()) -> LongArray:
     """The columns to tell about, in order: all, or those of `first` and the ones in which clusters differ most, `most` in all."""
     d = np.asarray(columns.values).shape[1]
     if d <= most:
@@ -128,7 +128,7 @@ def is_share(column: NDArray[np.float64]) -> bool:
     return bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
 
 
-def scatter_between(columns: ColumnsPart, labels: IntArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def scatter_between(columns: ColumnsPart, labels: LongArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For every column the sum of squares between clusters, and the whole one; missing entries left out."""
     values = np.asarray(columns.values, dtype=np.float64)
     d = values.shape[1]
@@ -187,7 +187,7 @@ def flatten_tree(tree: TreePart) -> dict[str, Any]:
     }
 
 
-def _opened(left: IntArray, right: IntArray, roots: IntArray, size: IntArray) -> set[int]:
+def _opened(left: LongArray, right: LongArray, roots: LongArray, size: LongArray) -> set[int]:
     """Joins to keep, largest first, up to the number of terminals that the page takes."""
     queue = [(-int(size[root]), int(root)) for root in roots if left[root] >= 0]
     heapq.heapify(queue)
@@ -201,7 +201,7 @@ def _opened(left: IntArray, right: IntArray, roots: IntArray, size: IntArray) ->
     return opened
 
 
-def _leaves(left: IntArray, right: IntArray, top: int) -> list[int]:
+def _leaves(left: LongArray, right: LongArray, top: int) -> list[int]:
     found: list[int] = []
     stack = [top]
     while stack:
@@ -213,7 +213,7 @@ def _leaves(left: IntArray, right: IntArray, top: int) -> list[int]:
     return found
 
 
-def _points(payload: ReportPayload, rows: IntArray, n: int) -> dict[str, Any]:
+def _points(payload: ReportPayload, rows: LongArray, n: int) -> dict[str, Any]:
     points: dict[str, Any] = {"total": n, "row": encode(rows, "i4")}
     if payload.points.names is not None:
         names = [str(payload.points.names[row]) for row in rows]
@@ -221,7 +221,7 @@ def _points(payload: ReportPayload, rows: IntArray, n: int) -> dict[str, Any]:
     return points
 
 
-def _view(payload: ReportPayload, rows: IntArray) -> dict[str, Any]:
+def _view(payload: ReportPayload, rows: LongArray) -> dict[str, Any]:
     """One clustering: labels, doubt in 255ths, sizes, colours by size, and what its clusters are compared by."""
     labels = np.asarray(payload.points.labels, dtype=np.int64)
     sizes = np.bincount(labels)
@@ -267,7 +267,7 @@ def _profiles(part: ProfilesPart) -> dict[str, Any]:
     return {"clusters": clusters, "names": names, "shares": shares, "mean": encode(mean, "f8"), "spread": encode(spread, "f8")}
 
 
-def _tree(part: TreePart, tree: dict[str, Any], place: IntArray) -> dict[str, Any]:
+def _tree(part: TreePart, tree: dict[str, Any], place: LongArray) -> dict[str, Any]:
     along = place[tree["order"]]
     before = np.concatenate([[0], np.cumsum(along >= 0)])  # kept points left of each position
     node = tree["node"]
@@ -318,7 +318,7 @@ def _thin(chain: NDArray[np.float64]) -> dict[str, Any]:
     return {"at": encode(at, "i4"), "value": encode_numbers(chain[at])}
 
 
-def _similarity(part: SimilarityPart, place: IntArray) -> dict[str, Any]:
+def _similarity(part: SimilarityPart, place: LongArray) -> dict[str, Any]:
     blocks = np.asarray(part.blocks, dtype=np.float64)
     edges = np.asarray(part.edges, dtype=np.int64)
     along = place[np.asarray(part.order, dtype=np.int64)]

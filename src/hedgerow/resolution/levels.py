@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.arguments import check_seed, check_whole, real_number
-from hedgerow.data.copies import Copies
+from hedgerow.data.copies import Copies, check_copies
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel
 from hedgerow.mixture import LEAST_POWER, Mixture
@@ -342,11 +342,11 @@ def levels(
     begun = None if checkpoint is None else storing.begun_levels(check_target(checkpoint, owner, "checkpoint"), model)
     chosen = begun.plan.seed if seed is None and begun is not None and begun.plan is not None else seed
     plan = Plan(draws, warmup, chains, splits, max_rows, secrets.randbits(48) if chosen is None else int(chosen))
-    require(copies is None or isinstance(copies, Copies), owner, "copies", copies, "be what propose(X).copies holds, or None")
+    check_copies(owner, copies, X)
     ladder = Ladder(model, X, times, kernel, plan, copies)
     require(ladder.n >= 4 or splits == 0, owner, "splits", splits, "be 0 for fewer than four rows")
     if begun is not None:
-        storing.check_same(begun, plan, ladder.model, ladder.data, checkpoint)
+        storing.check_same(begun, ladder, checkpoint)
     found = Levels([] if begun is None else begun.items, ladder)
     _run(found, wanted, ladder, n_levels, checkpoint, progress)
     return found

@@ -18,7 +18,7 @@ from hedgerow.kernels import COMBINATIONS, KERNELS, Kernel
 from hedgerow.mixture import Mixture
 from hedgerow.posterior import Posterior
 from hedgerow.posterior.storage import DATA, pack, unpack
-from hedgerow.resolution.ladder import Plan
+from hedgerow.resolution.ladder import Ladder, Plan
 from hedgerow.resolution.level import Level
 
 __all__ = ["KIND", "Stored", "begun_levels", "check_same", "load_levels", "save_levels"]
@@ -84,13 +84,15 @@ def begun_levels(path: Path, model: Mixture | None) -> Stored | None:
     return load_levels(path, model) if path.exists() else None
 
 
-def check_same(begun: Stored, plan: Plan, model: Mixture, data: Any, path: Any) -> None:
+def check_same(begun: Stored, ladder: Ladder, path: Any) -> None:
     """Refuse to go on with the levels of another run."""
-    first = begun.items[0].posterior.seen()
+    first = begun.items[0].posterior
+    place = None if ladder.copies is None else ladder.copies.place
     same = {
-        "numbers (draws, warmup, chains, splits, max_rows, seed)": begun.plan == plan,
-        "model": first.model is not None and repr(replace(first.model, power=1.0)) == repr(replace(model, power=1.0)),
-        "data": _equal(first.X, data),
+        "numbers (draws, warmup, chains, splits, max_rows, seed)": begun.plan == ladder.plan,
+        "model": first.model is not None and repr(replace(first.model, power=1.0)) == repr(replace(ladder.model, power=1.0)),
+        "data": _equal(first.seen().X, ladder.data),
+        "copies": np.array_equal(first.place, place) if first.place is not None and place is not None else first.place is place,
     }
     for name, fits in same.items():
         if not fits:

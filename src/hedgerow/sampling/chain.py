@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import _core
+from hedgerow.arguments import core_seed
 from hedgerow.data.views import as_labels, canonical
 from hedgerow.errors import ParameterError, require
 from hedgerow.kernels import Kernel, Site
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import LISTS, NAMES, MeasureTraces, fits, packed, with_log_u
 
-__all__ = ["TRACES", "Block", "Chain", "core_seed", "fresh"]
+__all__ = ["TRACES", "Block", "Chain", "fresh"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
@@ -280,8 +281,3 @@ def fresh(state: Mapping[str, Any]) -> dict[str, Any]:
 def _at_power(model: Mixture, X: Any, share: float) -> _core.Likelihood:
     """The rows of X bound at a share of the model's power."""
     return replace(model, power=model.power * share).bind(X)
-
-
-def core_seed(seed: int) -> int:
-    """One 64-bit word from a seed of any size."""
-    return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.data.container import FormatError, NotStorableError, read_container, write_container
+from hedgerow.data.container import FormatError, NotStorableError, fitting, read_container, write_container
 from hedgerow.priors.state import LISTS, NAMES, VALUES, fits, with_log_u
 from hedgerow.sampling.chain import TRACES, Block
-from hedgerow.sampling.manifest import File, StateFile, sha256_of
+from hedgerow.sampling.manifest import File, StoredState, sha256_of
 from hedgerow.summaries.narrow import narrowed
 
 __all__ = [
@@ -49,7 +49,7 @@ def write_block(path: Path, block: Block, first: int) -> File:
 def read_block(folder: Path, file: File, n: int) -> Block:
     """Draws of n rows from a file."""
     stored = read_container(folder / file.name, "draws", _KNOWN)
-    try:
+    with fitting(f"resume(...): {file.name} must hold whole draws"):
         arrays = with_log_u(stored.arrays)
         stats = {str(name): arrays[f"stats.{i}"] for i, name in enumerate(stored.content["stats"])}
         labels = arrays["labels"]
@@ -62,8 +62,6 @@ def read_block(folder: Path, file: File, n: int) -> Block:
             good = good and plain and trace.dtype.kind in "fiu"
         if not good or (labels.size and int(labels.max()) >= n):
             raise ValueError("arrays of other sizes than the manifest says")
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise FormatError(f"resume(...): {file.name} must hold whole draws. Got parts that do not fit: {error}.") from error
     return block
 
 
@@ -88,11 +86,11 @@ def write_carried(path: Path, state: Mapping[str, Any]) -> File:
     return _write(path, "kernel", {}, {name: state[name] for name in _CARRIED})
 
 
-def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
+def read_state(folder: Path, file: StoredState) -> dict[str, Any]:
     """A chain's state, as `Chain.restore` takes it."""
     stored = read_container(folder / file.state.name, "state", _KNOWN)
     carried = read_container(folder / file.kernel.name, "kernel", _KNOWN)
-    try:
+    with fitting(f"resume(...): {file.state.name} must hold a whole state"):
         measure: dict[str, Any] = {name: stored.arrays[name] for name in LISTS}
         # A file may be older than a value that only some priors have.
         measure |= {name: float(stored.content[name] if VALUES[name].common else stored.content.get(name, 0.0)) for name in _SCALARS}
@@ -107,8 +105,6 @@ def read_state(folder: Path, file: StateFile) -> dict[str, Any]:
         if "warming" in stored.content:  # 0.1.0 left it to the kernel's memory, which has another layout
             state["warming"] = bool(stored.content["warming"])
         state["rng"] = np.array([int(word, 16) for word in file.rng], np.uint64)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise FormatError(f"resume(...): {file.state.name} must hold a whole state. Got {error}.") from error
     return state
 
 
@@ -124,10 +120,8 @@ def write_note(path: Path, note: Mapping[str, Any]) -> File:
 def read_note(folder: Path, file: File) -> dict[str, Any]:
     """What `write_note` wrote."""
     stored = read_container(folder / file.name, "note", _KNOWN)
-    try:
+    with fitting(f"resume(...): {file.name} must hold a whole note"):
         note = json.loads(stored.arrays["text"].astype(np.uint8).tobytes())
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError(f"resume(...): {file.name} must hold a whole note. Got parts that do not fit: {error}.") from error
     if not isinstance(note, dict):
         raise FormatError(f"resume(...): {file.name} must hold names and what belongs to them. Got a {type(note).__name__}.")
     return note

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow import _core
-from hedgerow.arguments import check_flag, check_whole, is_whole
-from hedgerow.data.container import FormatError
+from hedgerow.arguments import check_flag, check_whole, is_whole, real_number
+from hedgerow.data.container import FormatError, own_version
 from hedgerow.docstrings import explained
 from hedgerow.errors import ParameterError, in_bytes, require
 from hedgerow.kernels import Kernel
@@ -36,7 +36,6 @@ from hedgerow.sampling.manifest import (
     clear,
     newest_manifest,
     next_number,
-    own_version,
     refuse_links,
     sha256_of,
     sweep,
@@ -77,9 +76,8 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         """Refuse what is no path and no time."""
-        require(isinstance(self.path, (str, os.PathLike)), "Checkpoint", "path", self.path, "be the path of a folder")
         check_path(self.path, "Checkpoint")
-        good = self.every is None or (isinstance(self.every, (int, float)) and self.every >= 0)
+        good = self.every is None or real_number(self.every) >= 0
         require(good, "Checkpoint", "every", self.every, "be a number of seconds from 0 up, or None")
         check_flag("Checkpoint", "replace", self.replace)
         require(self.note is None or isinstance(self.note, Mapping), "Checkpoint", "note", self.note, "be a mapping, or None")

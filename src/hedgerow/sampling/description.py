@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hedgerow.data.container import FormatError, NotStorableError, decode, encode, read_container, write_container
+from hedgerow.data.container import NotStorableError, decode, encode, fitting, read_container, write_container
+from hedgerow.data.copies import copies_at
 from hedgerow.data.csr import read_csr
 from hedgerow.errors import ParameterError
 from hedgerow.kernels import COMBINATIONS, KERNELS, Kernel
@@ -23,7 +24,8 @@ from hedgerow.sampling.starts import read_starts
 __all__ = ["read_description", "write_description"]
 
 _KIND = "plan"
-_VERSION = 1
+_VERSION = 2
+"""2 has the places of rows where some are copies; what has none is written as 1, which is all the same then."""
 _NUMBERS = ("draws", "warmup", "chains", "thin", "seed")
 KERNEL_CLASSES: Mapping[str, type] = {cls.__name__: cls for cls in (*KERNELS, *COMBINATIONS)}
 
@@ -45,14 +47,14 @@ def write_description(path: Path, plan: Plan) -> None:
         "independent": plan.independent,
         "place": encode(plan.place, arrays, "place", {}),
     }
-    write_container(path, _KIND, _VERSION, content, arrays)
+    write_container(path, _KIND, _VERSION - (plan.place is None), content, arrays)
 
 
 def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -> Plan:
     """Read a plan; `model` and `kernel` are those that could not be stored, and only those."""
-    stored = read_container(path, _KIND, (_VERSION,))
+    stored = read_container(path, _KIND, (1, _VERSION))
     content, arrays = stored.content, stored.arrays
-    try:
+    with fitting(f"resume(...): {path.name} must hold a whole plan", ParameterError):
         used_model = _decode_or_take(content["model"], arrays, MODEL_CLASSES, "model", model, Mixture)
         used_kernel = _decode_or_take(content["kernel"], arrays, KERNEL_CLASSES, "kernel", kernel, Kernel)
         numbers = {name: _whole(content["numbers"][name]) for name in _NUMBERS}
@@ -80,10 +82,6 @@ def read_description(path: Path, model: Mixture | None, kernel: Kernel | None) -
         )
         if len(plan.starts) != plan.chains or min(plan.draws, plan.chains, plan.thin) < 1 or plan.warmup < 0:
             raise ValueError("the numbers do not fit together")
-    except ParameterError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        raise FormatError(f"resume(...): {path.name} must hold a whole plan. Got parts that do not fit: {error}.") from error
     return plan
 
 
@@ -135,10 +133,10 @@ def _names(value: Any) -> tuple[str, ...] | None:
 def _places(value: Any, rows: int) -> npt.NDArray[np.int64] | None:
     if value is None:
         return None
-    good = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1
-    if not (good and np.array_equal(np.unique(value), np.arange(rows))):
-        raise ValueError("places must number the rows that count")
-    return np.asarray(value, np.int64)
+    found = copies_at(value, len(value))
+    if found is None or len(found.kept) != rows:
+        raise ValueError("places must number the rows that count as they come")
+    return found.place
 
 
 def _whole(value: Any) -> int:

@@ -21,7 +21,7 @@ from hedgerow.sampling.blocks import Begin, News, Pace
 from hedgerow.sampling.chain import TRACES, Block
 from hedgerow.sampling.chain_files import carried_digest, read_block, write_block, write_carried, write_state
 from hedgerow.sampling.lock import FolderLock
-from hedgerow.sampling.manifest import ChainFiles, Manifest, StateFile, sweep, write_manifest
+from hedgerow.sampling.manifest import ChainFiles, Manifest, StoredState, sweep, write_manifest
 from hedgerow.sampling.recorder import JUDGED, Arrays, FloatArray, Recorder, rectangle
 from hedgerow.summaries.narrow import MANY, label_type
 from hedgerow.writing import whole_path
@@ -91,7 +91,7 @@ class FolderRecorder(Recorder):
             self._digests[kernel.name] = digest
         stored = write_state(self._folder / f"chain{index}-state-{tail}", state)
         rng = tuple(f"{int(word):016x}" for word in state["rng"])
-        states = (*chain.states, StateFile(done, len(chain.draws), rng, stored, kernel))
+        states = (*chain.states, StoredState(done, len(chain.draws), rng, stored, kernel))
         self._publish(index, replace(chain, states=states[-2:], number=chain.number + 1))
 
     def _publish(self, index: int, chain: ChainFiles) -> None:
@@ -139,7 +139,7 @@ class FolderRecorder(Recorder):
         kernel = write_carried(self._folder / f"chain{index}-kernel-{tail}", state)
         stored = write_state(self._folder / f"chain{index}-state-{tail}", state)
         rng = tuple(f"{int(word):016x}" for word in state["rng"])
-        return ChainFiles(states=(StateFile(0, 0, rng, stored, kernel),), number=chain.number + 1)
+        return ChainFiles(states=(StoredState(0, 0, rng, stored, kernel),), number=chain.number + 1)
 
     def arrays(self) -> Arrays:
         """Labels, traces and statistics of the rectangle, read back from the files; many labels stay on disk."""

@@ -19,11 +19,10 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.data.container import FormatError, fitting, read_container, write_container
 from hedgerow.errors import require
 from hedgerow.sampling.agreement import Course
 from hedgerow.writing import TEMPORARY
@@ -32,11 +31,10 @@ __all__ = [
     "ChainFiles",
     "File",
     "Manifest",
-    "StateFile",
+    "StoredState",
     "clear",
     "newest_manifest",
     "next_number",
-    "own_version",
     "refuse_links",
     "sha256_of",
     "sweep",
@@ -59,7 +57,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class StateFile:
+class StoredState:
     """A chain after `done` iterations, of which the draws are in the first `files` draw files."""
 
     done: int
@@ -74,7 +72,7 @@ class ChainFiles:
     """The files of one chain: its draws in order, its last states, newest last, and the next number for a file."""
 
     draws: tuple[File, ...] = ()
-    states: tuple[StateFile, ...] = ()
+    states: tuple[StoredState, ...] = ()
     number: int = 0
 
     @property
@@ -86,7 +84,7 @@ class ChainFiles:
         """Names of all files."""
         return {file.name for file in self.draws} | {f.name for state in self.states for f in (state.state, state.kernel)}
 
-    def back_to(self, state: StateFile) -> ChainFiles:
+    def back_to(self, state: StoredState) -> ChainFiles:
         """The same chain as of an earlier state."""
         kept = self.states[: self.states.index(state) + 1]
         return replace(self, draws=self.draws[: state.files], states=kept)
@@ -141,12 +139,10 @@ def newest_manifest(folder: Path) -> Manifest | None:
     for path in found:
         try:
             stored = read_container(path, _KIND, (_VERSION,))
-            return replace(_manifest_in(stored.content), written_by=stored.written_by)
+            with fitting(f"resume(...): {path.name} must be a whole manifest"):
+                return replace(_manifest_in(stored.content), written_by=stored.written_by)
         except FormatError as error:
             trouble = trouble or error
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            words = f"resume(...): {path.name} must be a whole manifest. Got parts that do not fit: {error}."
-            trouble = trouble or FormatError(words)
     if trouble is not None:
         raise trouble
     return None
@@ -189,14 +185,6 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def own_version() -> str:
-    """The version that files written now bear."""
-    try:
-        return metadata.version("hedgerow")
-    except metadata.PackageNotFoundError:  # run from a source tree
-        return "source"
-
-
 def _manifest_name(sequence: int) -> str:
     return f"manifest-{sequence:06d}.hedge"
 
@@ -229,7 +217,7 @@ def _file_in(stored: Any) -> File:
 def _chain_in(stored: Mapping[str, Any]) -> ChainFiles:
     draws = tuple(_file_in(file) for file in stored["draws"])
     states = tuple(
-        StateFile(
+        StoredState(
             _count(state["done"]),
             _count(state["files"]),
             tuple(re.fullmatch("[0-9a-f]{16}", word)[0] for word in state["rng"]),  # type: ignore[index]

@@ -15,20 +15,20 @@ import numpy.typing as npt
 
 from hedgerow import _core
 from hedgerow.arguments import check_flag, check_seed, check_whole
-from hedgerow.data.copies import Copies
+from hedgerow.data.copies import Copies, check_copies
 from hedgerow.data.groups import read_levels
-from hedgerow.data.tables import feature_names, row_count, take_rows
+from hedgerow.data.tables import feature_names, take_rows
 from hedgerow.errors import require
 from hedgerow.kernels import Kernel, Tempered, TreeGuided
 from hedgerow.mixture import Mixture
 from hedgerow.sampling.agreement import Agreement, Course
 from hedgerow.sampling.chain import Chain
 from hedgerow.sampling.starts import Start, first_labels, read_starts
+from hedgerow.summaries.narrow import at_rows
 
 __all__ = ["Plan", "read_plan"]
 
 DRAWS, WARMUP = 1000, 500  # unless asked for otherwise
-"""The largest count of anything; the core counts iterations in integers of this size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Plan:
         if place is None:
             return {"labels": labels, "X": self.data, "times": times}
         own = None if times is None else times[place]
-        return {"labels": labels[:, :, place], "X": self.data[place], "times": own, "place": place}
+        return {"labels": at_rows(labels, place), "X": self.data[place], "times": own, "place": place}
 
     def bind(self) -> _core.Likelihood:
         """The likelihood bound to the data; chains in one process share it."""
@@ -128,6 +128,7 @@ def read_plan(
     require(isinstance(kernel, Kernel), "sample", "kernel", kernel, "be a kernel such as TreeGuided()")
     kernel = kernel if temper is None else Tempered(temper, kernel)
     names = feature_names(X)
+    check_copies("sample", copies, X)
     if copies is not None:
         X, init, times, copies = _kept(X, init, times, copies)
     model = model.resolve(X)  # before the check, which drops the names of columns and levels
@@ -149,7 +150,7 @@ def read_plan(
         seed=secrets.randbits(48) if seed is None else int(seed),
         columns=names,
         until=until,
-        independent=independent,
+        independent=bool(independent),
         place=None if copies is None else copies.place,
     )
     return plan if until is None else plan.at(Course.begin(until, plan.warmup))
@@ -157,9 +158,6 @@ def read_plan(
 
 def _kept(X: Any, init: Any, times: Any, copies: Copies) -> tuple[Any, Any, Any, Copies]:
     """Rows, starts and times of the rows that count; equal rows of two times are two observations."""
-    require(isinstance(copies, Copies), "sample", "copies", copies, "be what propose(X).copies holds, or None")
-    rows = row_count(X)
-    require(rows == len(copies.place), "sample", "copies", copies.place, f"have one entry for each of the {rows} rows of X")
     if times is not None:
         copies = copies.within(times, "sample")
         times = copies.times(times)

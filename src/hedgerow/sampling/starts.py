@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arguments import core_seed
 from hedgerow.data.nearness import region
 from hedgerow.data.views import as_labels
 from hedgerow.errors import ParameterError, require
@@ -62,7 +63,7 @@ def first_labels(
         return start
     n = int(data.shape[0])
     if start in ("ibhc", "rough"):
-        own = int(np.random.SeedSequence(seed, spawn_key=(index,)).generate_state(1, np.uint64)[0])
+        own = core_seed(seed, (index,))
         insert = "seq" if start == "ibhc" else "top"
         return as_labels(ibhc(model, data, passes=1, insert=insert, times=times, seed=own).labels, n, "sample")
     if start == "one":
@@ -84,7 +85,7 @@ def _are_many(model: Mixture, data: Any) -> bool:
 
 
 def _through_trees(model: Mixture, data: Any, seed: int, index: int) -> npt.NDArray[np.int32]:
-    own = int(np.random.SeedSequence(seed, spawn_key=(index,)).generate_state(1, np.uint64)[0])
+    own = core_seed(seed, (index,))
     order = np.random.default_rng(own).permutation(len(data))
     stream = TreeStream(model, seed=own)
     stream.add(data[order])

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[np.float64]
-Copies = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,12 @@ def distance(a: npt.ArrayLike, b: npt.ArrayLike, loss: Loss) -> Array:
 
 
 def expected_losses(
-    draws: npt.NDArray[Any], copies: Copies, weights: Array, loss: Loss, weight: float = 1.0, some: npt.NDArray[np.intp] | None = None
+    draws: npt.NDArray[Any],
+    copies: Counts,
+    weights: Array,
+    loss: Loss,
+    weight: float = 1.0,
+    some: npt.NDArray[np.intp] | None = None,
 ) -> Array:
     """Expected loss of every draw taken as the estimate, or of some: its weighted mean distance from all draws.
 
@@ -182,7 +187,7 @@ def expected_losses(
     return expected
 
 
-def expected_loss(partition: Labels, draws: npt.NDArray[Any], copies: Copies, weights: Array, loss: Loss, weight: float = 1.0) -> float:
+def expected_loss(partition: Labels, draws: npt.NDArray[Any], copies: Counts, weights: Array, loss: Loss, weight: float = 1.0) -> float:
     """Weighted mean distance of a canonical partition (n,) from canonical draws (D, n)."""
     return float(weights @ _from_draws(partition, draws, copies, loss, weight))
 
@@ -193,7 +198,7 @@ def distances_from(partition: Labels, points: Points, loss: Loss) -> Array:
     return _from_draws(canonical(home), cut.draws, cut.copies, loss)
 
 
-def _from_draws(partition: Labels, draws: npt.NDArray[Any], copies: Copies, loss: Loss, weight: float = 1.0) -> Array:
+def _from_draws(partition: Labels, draws: npt.NDArray[Any], copies: Counts, loss: Loss, weight: float = 1.0) -> Array:
     n = int(copies.sum())
     f = count_function(loss, n)
     own = float(marginal_sums(partition[None], copies, f)[0])
@@ -224,6 +229,6 @@ def combine(loss: Loss, n: int, left: Array | float, right: Array, joint: Array,
     return 1.0 - rand
 
 
-def marginal_sums(draws: npt.NDArray[Any], copies: Copies, f: Array) -> Array:
+def marginal_sums(draws: npt.NDArray[Any], copies: Counts, f: Array) -> Array:
     """Σ_c f(|c|) of every draw, (D,)."""
     return np.array([f[np.bincount(draw, weights=copies).astype(np.int64)].sum() for draw in draws])

@@ -17,7 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from hedgerow.summaries.partitions import Labels, as_draws, canonical, is_canonical, merge_points
 from hedgerow.summaries.points import Points
 
-__all__ = ["MANY", "NarrowLabels", "as_points", "as_stored", "keep", "label_type", "narrowed"]
+__all__ = ["MANY", "NarrowLabels", "as_points", "as_stored", "at_rows", "keep", "label_type", "narrowed"]
 
 MANY = 1 << 25  # labels; up to so many are an int32 array
 _TYPES: tuple[type[np.uint8 | np.uint16 | np.int32], ...] = (np.uint8, np.uint16, np.int32)
@@ -109,6 +109,13 @@ def keep(labels: Any) -> Any:
     return NarrowLabels(stored.reshape(array.shape))
 
 
+def at_rows(labels: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Labels of some rows, as narrow as they are kept; clusters must appear among these in the order they have among all."""
+    if isinstance(labels, NarrowLabels):
+        return NarrowLabels(np.take(labels.stored, rows, axis=-1))
+    return np.take(labels, rows, axis=-1)
+
+
 def _highest(draw: npt.NDArray[Any]) -> int:
     """The largest label that a draw has once it is canonical, or more."""
     low, high = int(draw.min()), int(draw.max())
@@ -116,8 +123,8 @@ def _highest(draw: npt.NDArray[Any]) -> int:
 
 
 def as_stored(labels: Any) -> npt.NDArray[Any]:
-    """The draws (D, n) of `NarrowLabels` in their own type."""
-    stored: npt.NDArray[Any] = labels.stored
+    """Draws (D, n) in the type that they are kept in."""
+    stored: npt.NDArray[Any] = labels.stored if isinstance(labels, NarrowLabels) else labels
     return stored.reshape(-1, stored.shape[-1])
 
 

@@ -51,9 +51,9 @@ def is_canonical(labels: npt.ArrayLike) -> bool:
     >>> is_canonical([0, 1, 0]), is_canonical([1, 0, 1])
     (True, False)
     """
-    array = _integers(labels, "is_canonical", "labels")
-    require(array.ndim > 0, "is_canonical", "labels", labels, "have the shape (..., n)")
-    flat = _flatten(array)
+    array = np.asarray(labels)
+    narrow = array.ndim > 0 and array.dtype in (np.uint8, np.uint16)  # as many draws are kept: no copy is made of them
+    flat = _flatten(array if narrow else _integers(labels, "is_canonical"))
     if flat.dtype in (np.uint8, np.uint16, np.int32) and flat.flags.c_contiguous and flat.shape[1] > 0:
         return bool(_core.are_canonical(flat))
     step = max(1, _BLOCK // max(1, flat.shape[1]))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.arguments import check_whole
 from hedgerow.errors import require
 
 __all__ = ["enumerate_partitions", "partition_index", "partition_log_likelihoods", "size_types"]
@@ -33,8 +34,7 @@ def enumerate_partitions(n: int) -> Labels:
     >>> enumerate_partitions(3).tolist()
     [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [0, 1, 2]]
     """
-    good = isinstance(n, (int, np.integer)) and 1 <= n <= LARGEST
-    require(good, "enumerate_partitions", "n", n, f"be an integer from 1 to {LARGEST}")
+    check_whole("enumerate_partitions", "n", n, 1, LARGEST)
     rows: Labels = np.zeros((1, 1), dtype=np.int32)
     for _ in range(n - 1):
         choices = rows.max(axis=1) + 2

@@ -16,17 +16,15 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hedgerow import _core
-from hedgerow.arguments import check_choice, check_flag, check_seed, check_whole
+from hedgerow.arguments import check_choice, check_flag, check_seed, check_whole, core_seed
 from hedgerow.errors import require
 from hedgerow.mixture import Mixture
 from hedgerow.priors.state import Values
-from hedgerow.trees.forest import Forest
+from hedgerow.trees.forest import NODES, Forest
 
 __all__ = ["bhc", "guide", "ibhc"]
 
 Callback = Callable[[int, int, Forest], object]
-
-_ARRAYS = ("left", "right", "parent", "size", "log_phi_h", "log_phi_t", "log_d")
 
 
 def bhc(
@@ -214,7 +212,7 @@ def _builder(
     grouping = model.prior.group(times, bound.n_rows, owner)
     groups = None if grouping is None else grouping.codes
     indptr, indices = _pattern(owner, connectivity, bound.n_rows)
-    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    word = core_seed(seed)
     builder = _core.TreeBuilder(bound, model.prior.to_core(grouping), groups, indptr, indices, word, 0)
     integrated = grouping is None and model.prior.factorizes
     if u is not None:
@@ -231,7 +229,7 @@ def _builder(
 
 def _forest(builder: _core.TreeBuilder) -> Forest:
     arrays = builder.arrays()
-    return Forest(**{name: arrays[name] for name in _ARRAYS}, log_front=float(builder.log_front()), values=Values(builder.state()))
+    return Forest(**{name: arrays[name] for name in NODES}, log_front=float(builder.log_front()), values=Values(builder.state()))
 
 
 class _Best:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.data.container import FormatError, from_file, read_container, write_container
+from hedgerow.arguments import real_number
+from hedgerow.data.container import fitting, from_file, read_container, write_container
 from hedgerow.data.groups import read_levels
 from hedgerow.errors import ParameterError, require
 from hedgerow.plots import dendrogram as draw_dendrogram
@@ -28,7 +29,7 @@ from hedgerow.summaries import Popularity, popularity
 from hedgerow.summaries.table import Table
 from hedgerow.trees import exchange, reporting
 
-__all__ = ["Forest"]
+__all__ = ["NODES", "Forest"]
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
@@ -37,6 +38,8 @@ _KIND = "forest"
 _SHOWN = 10  # trees in a notebook
 _INTS = ("left", "right", "parent", "size")
 _FLOATS = ("log_phi_h", "log_phi_t", "log_d")
+NODES = (*_INTS, *_FLOATS)
+"""What there is of every node."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +96,7 @@ class Forest:
         for name in _FLOATS:
             put(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         nodes = len(self.left)
-        for name in (*_INTS, *_FLOATS):
+        for name in NODES:
             array = getattr(self, name)
             require(array.shape == (nodes,), "Forest", name, array, f"have one entry for each of the {nodes} nodes")
 
@@ -146,8 +149,7 @@ class Forest:
         -------
         (n,) int32
         """
-        good = isinstance(level, (int, float)) and 0 <= level <= 1
-        require(good, "Forest.cut", "level", level, "lie in [0, 1]")
+        require(0 <= real_number(level) <= 1, "Forest.cut", "level", level, "lie in [0, 1]")
         whole = self.prob_merged >= level
         tops: list[int] = []
         stack = self.roots.tolist()[::-1]
@@ -283,7 +285,7 @@ class Forest:
         ----------
         path : path
         """
-        arrays = {name: getattr(self, name) for name in (*_INTS, *_FLOATS)}
+        arrays = {name: getattr(self, name) for name in NODES}
         values = {name: np.asarray(value, float).tolist() for name, value in self.values.items()}
         write_container(path, _KIND, 1, {"log_front": self.log_front, "values": values}, arrays)
 
@@ -292,11 +294,9 @@ class Forest:
     def load(cls, path: str | os.PathLike[str]) -> Forest:
         """A forest from a file that `save` wrote."""
         stored = read_container(path, _KIND, (1,))
-        try:
-            arrays = {name: stored.arrays[name] for name in (*_INTS, *_FLOATS)}
+        with fitting(f"load(path={str(path)!r}): path must name a whole forest file"):
+            arrays = {name: stored.arrays[name] for name in NODES}
             forest = cls(**arrays, log_front=float(stored.content["log_front"]), values=Values(with_log_u(stored.content["values"])))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise FormatError(f"load(path={str(path)!r}): path must name a whole forest file. Got one without {error}.") from error
         forest.validate()
         return forest
 

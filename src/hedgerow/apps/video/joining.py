@@ -28,6 +28,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from hedgerow.apps.video.hierarchy import Hierarchy, from_tree
+from hedgerow.arguments import real_number
 from hedgerow.errors import require
 
 __all__ = ["Borders", "JoinSettings", "join_at_borders"]
@@ -60,8 +61,7 @@ class JoinSettings:
         """Check both."""
         for name in ("edges", "surroundings"):
             value = getattr(self, name)
-            good = isinstance(value, int | float | np.number) and np.isfinite(value) and value >= 0
-            require(bool(good), "JoinSettings", name, value, "be a finite number from 0 up")
+            require(0 <= real_number(value) < np.inf, "JoinSettings", name, value, "be a finite number from 0 up")
 
 
 @dataclass

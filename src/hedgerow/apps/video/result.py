@@ -18,7 +18,7 @@ from hedgerow.apps.video import writers
 from hedgerow.apps.video.hierarchy import Hierarchy
 from hedgerow.apps.video.segmenter import SegmentSums
 from hedgerow.apps.video.store import LabelStore
-from hedgerow.data.container import FormatError, read_container, write_container
+from hedgerow.data.container import FormatError, fitting, read_container, write_container
 
 __all__ = ["Segmentation"]
 
@@ -152,17 +152,13 @@ class Segmentation:
         """A segmentation from a file that `save` wrote."""
         stored = read_container(path, _KIND, (1,))
         arrays, content = stored.arrays, stored.content
-        try:
+        with fitting(f"load(path={str(path)!r}): path must name a whole segmentation"):
             rows, columns = (int(side) for side in content["frame_size"])
             store = LabelStore.unpack(arrays["labels"], arrays["chunk_bytes"], arrays["chunk_frames"], rows, columns)
             sums = SegmentSums(arrays["counts"], arrays["voxels"], arrays["colours"], arrays["places"])
             tree = Hierarchy(len(sums.voxels), arrays["left"], arrays["right"], arrays["height"])
             size = (int(content["source_size"][0]), int(content["source_size"][1]))
             found = cls(store, sums, tree, size, float(content["rate"]), dict(content["record"]))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise FormatError(
-                f"load(path={str(path)!r}): path must name a whole segmentation. Got one with a fault ({error})."
-            ) from error
         found._check(str(path))
         return found
 

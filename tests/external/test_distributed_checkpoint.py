@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from tests.checks import assert_same_rounds as assert_same
 
 import hedgerow as hr
+from hedgerow.data.container import FormatError
 from hedgerow.distributed import Conditional, DistributedPosterior, resume, sample
 from hedgerow.distributed.working_shard import Command
 from hedgerow.distributed.working_shard import Sweep as SweepCommand
@@ -151,6 +153,20 @@ def test_refused(model, paths, tmp_path) -> None:
     (folder / "chain-0" / "state-999999.hedge").symlink_to(paths[0])
     with pytest.raises(hr.ParameterError, match="not links"):
         resume(folder, paths)
+
+
+def test_a_record_of_numbers_that_are_none_is_refused_in_words(model, paths, tmp_path) -> None:
+    sample(model, paths, **SETTINGS, checkpoint=tmp_path)
+    record = tmp_path / "run.hedge"
+    with zipfile.ZipFile(record) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    assert b'"draws": 10,' in members["header.json"]
+    members["header.json"] = members["header.json"].replace(b'"draws": 10,', b'"draws": 1e999,')
+    with zipfile.ZipFile(record, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    with pytest.raises(FormatError, match=r"run\.hedge must describe a run"):
+        resume(tmp_path, paths)
 
 
 # ------------------------------------------------------------------------------------------------ kills

@@ -1,4 +1,4 @@
-"""Lasting: a distributed run in a folder, from which it can be taken up again.
+"""CheckpointFolder: a distributed run in a folder, from which it can be taken up again.
 
     run.hedge                                model, kernel and numbers of the run
     chain-0/state-000012.hedge               after iteration 12: u, hyper-parameters, statistics of the clusters, traces
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data import Reading
-from hedgerow.data.container import FormatError, decode, encode, read_container, write_container
+from hedgerow.data.container import FormatError, decode, encode, fitting, read_container, write_container
 from hedgerow.distributed.coordinator import Coordinator
 from hedgerow.distributed.options import Conditional
 from hedgerow.distributed.record import Record
@@ -31,12 +31,12 @@ from hedgerow.distributed.scouts import Known
 from hedgerow.distributed.working_shard import fillings_file, fingerprint
 from hedgerow.errors import require
 from hedgerow.mixture import MODEL_CLASSES, Mixture
-from hedgerow.posterior.elsewhere import shard_file
+from hedgerow.posterior.sharded_labels import shard_file
 from hedgerow.priors.state import with_log_u
 from hedgerow.sampling import Checkpoint
 from hedgerow.sampling.lock import FolderLock
 
-__all__ = ["ChainFolder", "Course", "Lasting", "Standing"]
+__all__ = ["ChainFolder", "CheckpointFolder", "Plan", "Standing"]
 
 _RUN, _STATE, _VERSION = "distributed run", "distributed state", 2
 _CLASSES: Mapping[str, type] = {**MODEL_CLASSES, "Conditional": Conditional}
@@ -44,7 +44,7 @@ _NUMBERS = ("draws", "warmup", "thin", "chains", "seed")
 
 
 @dataclass(frozen=True)
-class Course:
+class Plan:
     """What a run is to do, but for its shards."""
 
     model: Mixture
@@ -77,7 +77,7 @@ class Standing:
     traces: Mapping[str, Any]
 
 
-class Lasting:
+class CheckpointFolder:
     """The folder of a run, held by one process at a time."""
 
     def __init__(self, checkpoint: Checkpoint, owner: str) -> None:
@@ -104,29 +104,29 @@ class Lasting:
 
     # ---- writing
 
-    def begin(self, course: Course, owner: str) -> None:
+    def begin(self, plan: Plan, owner: str) -> None:
         """Write down what the run is to do; refused where there is a run already."""
         wanted = "name a new folder: this one holds a run, which hedgerow.distributed.resume() continues"
         require(not (self.folder / "run.hedge").exists(), owner, "checkpoint", str(self.folder), wanted)
-        self.write(course)
+        self.write(plan)
 
-    def write(self, course: Course) -> None:
+    def write(self, plan: Plan) -> None:
         """Write down what the run is to do."""
         arrays: dict[str, npt.NDArray[Any]] = {}
         content = {
-            "model": encode(course.model, arrays, "model", _CLASSES),
-            "kernel": encode(course.kernel, arrays, "kernel", _CLASSES),
-            "labels": course.labels,
-            "reading": None if course.reading is None else course.reading.to_json(),
+            "model": encode(plan.model, arrays, "model", _CLASSES),
+            "kernel": encode(plan.kernel, arrays, "kernel", _CLASSES),
+            "labels": plan.labels,
+            "reading": None if plan.reading is None else plan.reading.to_json(),
         }
-        content |= {name: getattr(course, name) for name in _NUMBERS}
+        content |= {name: getattr(plan, name) for name in _NUMBERS}
         write_container(self.folder / "run.hedge", _RUN, _VERSION, content, arrays)
 
-    def course(self) -> Course:
+    def plan(self) -> Plan:
         """What the run is to do."""
         stored = read_container(self.folder / "run.hedge", _RUN, (_VERSION,))
         content = stored.content
-        try:
+        with fitting("resume(...): run.hedge must describe a run"):
             model, kernel = (decode(content[name], stored.arrays, _CLASSES) for name in ("model", "kernel"))
             numbers = {name: int(content[name]) for name in _NUMBERS}
             good = isinstance(model, Mixture) and isinstance(kernel, Conditional) and content["labels"] in ("last", "all", "none")
@@ -136,9 +136,7 @@ class Lasting:
             if not good:
                 raise ValueError("values out of range")
             reading = None if content["reading"] is None else Reading.from_json(content["reading"])
-            return Course(model, kernel, labels=content["labels"], reading=reading, **numbers)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"resume(...): run.hedge must describe a run. Got parts that do not fit: {error}.") from error
+            return Plan(model, kernel, labels=content["labels"], reading=reading, **numbers)
 
 
 def refuse_links(folder: Path, owner: str) -> None:
@@ -220,9 +218,9 @@ class ChainFolder:
             state = {name: value if value.ndim else value.item() for name, value in part["state"].items()}
             traces = with_log_u(part["trace"]) | ({"sample_stats": part["stat"]} if part["trace"] else {})
             return Standing(iteration, shards, [part[0] for part in parts], [part[1] for part in parts], state, known, traces)
-        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
             raise FormatError(
-                f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit: {error}."
+                f"resume(...): {path.name} must be whole, with its labels. Got parts that do not fit together: {error}."
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""Elsewhere: labels, rows and clusters of a posterior whose rows lie in shards.
+"""Labels of a posterior whose rows lie in shards: where they are kept, and what knows its clusters and works on its rows.
 
 Labels are kept in this process, in a folder, or packed into one file. Clusters of a draw are kept as sizes and statistics, which is all
 that predictions take. Rows stay where they are: whoever has them (`Rows`) is given work to do on them, shard by shard.
