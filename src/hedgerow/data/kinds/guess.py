@@ -20,7 +20,7 @@ from hedgerow.data.kinds.dates import DAY, YEAR, Order, find_order, plain_letter
 from hedgerow.data.kinds.moments import CLOCK_NUMBERS, NAMED, from_digits, like_clocks, moments, when_numbers
 from hedgerow.data.kinds.numbers import Manner, find_manner, limits, why_no_number
 from hedgerow.data.kinds.raw import Guess, Raw
-from hedgerow.data.kinds.words import FALSE, TRUE, hints, is_gap
+from hedgerow.data.kinds.words import FALSE, TRUE, hints, is_gap, is_truths
 from hedgerow.data.tables import FloatArray
 from hedgerow.errors import require
 
@@ -132,7 +132,7 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
     small = {text.lower() for text in told}
     yes, no = small & TRUE, small & FALSE
     how: Mapping[str, Any]
-    if yes and no and small <= TRUE | FALSE | {"0", "1"}:  # 0 and 1 by themselves are numbers
+    if is_truths(small):
         how = {"read": "truths", "true": sorted(yes | small & {"1"}), "false": sorted(no | small & {"0"})}
         return "boolean", f"yes or no ({', '.join(told[:4])})", how
     if len(texts) == 1 and int(counts[0]) < len(raw.values) and texts[0].lower() in TRUE | {"x"}:
