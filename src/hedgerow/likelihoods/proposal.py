@@ -258,7 +258,8 @@ def columns_named(table: Any, names: list[Any]) -> list[FloatArray]:
     if not names:
         return []
     columns, found = read_columns(table, OWNER)
-    return [columns[name if found is None else found.index(str(name))].values for name in names]
+    places = {name: place for place, name in enumerate(found or ())}
+    return [columns[name if found is None else places[str(name)]].values for name in names]
 
 
 @dataclass(frozen=True)

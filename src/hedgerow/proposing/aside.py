@@ -102,7 +102,7 @@ def _odds(log_factor: float) -> str:
 
 def _moments(columns: Sequence[ColumnKind], names: Sequence[str | int]) -> list[tuple[str | int, ...]]:
     """Which of the names tell when a row was measured: elapsed days, and the two of every circle."""
-    own = {part for column in columns for part in (column.name, *column.parts) if part in names}
+    own = {part for column in columns for part in (column.name, *column.parts)}.intersection(names)
     days = [(column.name,) for column in columns if column.why.startswith("dates") and column.name in own]
     pairs = [
         (f"{str(name)[: -len(COS)]}{COS}", f"{str(name)[: -len(COS)]}{SIN}")

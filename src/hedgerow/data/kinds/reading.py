@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class Reading:
 
     columns: tuple[ColumnKind, ...]
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether likelihoods can take the table that was understood as it is: nothing but leaving columns out has to be done."""
         return all(column.plain for column in self.columns)
