@@ -170,6 +170,31 @@ def test_when_a_row_was_measured_is_set_aside_where_clusters_say_nothing_about_i
     assert "answer of its own" not in hr.propose(told).explained()  # points on a circle have no spikes
 
 
+def test_a_moment_beside_a_measurement_with_an_answer_of_its_own_is_judged() -> None:
+    """A law of moments given measurements needs rows with all of these: a spike is none."""
+    rng = np.random.default_rng(7)
+    kind = rng.integers(0, 3, 300)
+    table = pd.DataFrame(rng.normal(size=(300, 2)) + 5.0 * kind[:, None], columns=["x", "y"])
+    spent = np.exp(rng.normal(1.0 + 2 * kind, 0.4)).round(2)
+    table["spent"] = np.where(rng.random(300) < 0.3, 0.0, spent)
+    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1500, 300), unit="D")
+    proposal = hr.propose(table)
+    assert "0 taken for an answer of its own" in proposal.explained()
+    assert left_out(proposal) == {"since"}
+    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 50, 300) + 500 * kind, unit="D")
+    assert left_out(hr.propose(table)) == set()
+
+
+def test_columns_set_aside_for_about_as_much_are_told_of_together() -> None:
+    rng = np.random.default_rng(8)
+    kind = rng.integers(0, 2, 120)
+    shown = rng.normal(size=(120, 3)) + 4.0 * kind[:, None]
+    proposal = hr.propose(np.column_stack([shown, rng.normal(size=(120, 40))]))
+    aside = [reason for reason in proposal.reasons if "say nothing about it" in reason.why]
+    assert sum(len(reason.columns) for reason in aside) > 30
+    assert len(aside) <= 7
+
+
 def test_clusters_are_expected_to_be_as_alike_as_the_rows_say() -> None:
     """A town of sixty beside a measurement says nothing; answers on a scale differ by degrees; strong codes stay worth a row."""
     rng = np.random.default_rng(1)

@@ -133,6 +133,9 @@ AWKWARD: dict[str, tuple[list[Any], str]] = {
     "empty": ([""] * N, "drop"),
     "huge": ((RNG.random(N) * 1e200).tolist(), "drop"),
     "tiny": ((RNG.integers(0, 3, N) * 5e-324).tolist(), "drop"),
+    "age of students": ([18 + 3 * i % 8 for i in range(N)], "number"),
+    "satisfaction": ([2 + 3 * i % 7 for i in range(N)], "category"),
+    "patient id": ([1 + i // 4 for i in range(N)], "id"),
     "beyond exact": (pick(9007199254740996.0, 9007199254740998.0), "number"),
 }
 
@@ -291,6 +294,13 @@ def test_a_guess_is_overridden_in_one_word(name: str, kind: str) -> None:
     proposal = hr.likelihood_for(frame, columns={name: kind})
     resolved = proposal.likelihood.resolve(proposal.X)
     assert np.isfinite(resolved.log_marginal(proposal.X))
+
+
+def test_columns_of_a_frame_named_by_numbers_are_said_by_numbers() -> None:
+    frame = pd.DataFrame({0: [1, 2, 3, 4] * 10, 1: [1.5, 2.5] * 20})
+    assert understand(frame, {0: "number"}).columns[0].kind == "number"
+    assert understand(frame, {"0": "number"}).columns[0].given
+    assert hr.propose(frame, {0: "number"}).reading.columns[0].given
 
 
 @pytest.mark.parametrize(

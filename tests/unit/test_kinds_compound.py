@@ -41,6 +41,8 @@ WRITTEN: dict[str, tuple[list[str], str, str]] = {
     "tenure": ([f"{i} years {k} months" for i, k in zip(MANY, RNG.integers(0, 12, N), strict=True)], "number", "spans of time"),
     "waited": ([f"{i} {unit}" for i, unit in zip(MANY, pick("months", "years", "weeks"), strict=True)], "number", "spans of time"),
     "paid": (pick("0", "1", "true", "false"), "boolean", "yes or no"),
+    "rings": (pick("n", "o", "t"), "category", "names"),  # none, one, two: no oui among them
+    "agreed": (pick("y", "no", "yes"), "boolean", "yes or no"),
     "scores": ([f"{i}:{k}" for i, k in zip(MANY, RNG.integers(60, 99, N), strict=True)], "id", ""),
     "labels": ([f"n{i}" for i in RNG.permutation(N)], "id", "like identifiers"),
     "shirt": ([f"{i}w" for i in RNG.permutation(N)], "number", "in w"),

@@ -165,7 +165,7 @@ def test_a_column_is_looked_at_once_however_many_are_remembered(monkeypatch) -> 
     monkeypatch.setattr(preparing, "_known", {})
     monkeypatch.setattr(preparing, "MOST_KNOWN", 2)
 
-    def look(x: np.ndarray) -> hr.Preparation:
+    def look(x: np.ndarray, own: tuple[float, ...]) -> hr.Preparation:
         looked.append(len(x))
         return hr.Preparation(unit=float(len(x)))
 

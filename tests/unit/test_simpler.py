@@ -102,10 +102,35 @@ def counted(spread: bool) -> tuple[pd.DataFrame, np.ndarray]:
 
 def test_counts_that_vary_more_than_poisson_are_measurements() -> None:
     frame, _ = counted(spread=True)
+    frame += 1  # none of them is none
     proposal = hr.propose(frame)
     assert Poisson not in families(proposal)
     assert "taken for measurements: counts would take" in proposal.explained()
     assert proposal.sample(**QUICK).point_estimate().n_clusters <= 10
+    kept = hr.propose(frame, columns=dict.fromkeys(frame.columns, "count"))
+    assert families(kept) == {Poisson}
+
+
+def none_or_many(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Three clusters of counts that vary more than Poisson's law allows, some rows with none at all."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 3, 400)
+    mean, none = np.exp(rng.normal(1.5, 1, (3, 6)))[kind], rng.uniform(0.1, 0.7, (3, 6))[kind]
+    values = rng.negative_binomial(3, 3 / (3 + mean))
+    return pd.DataFrame(np.where(rng.random((400, 6)) < none, 0, values)).add_prefix("n"), kind
+
+
+def test_counts_with_many_zeros_are_none_or_how_many() -> None:
+    frame, kind = none_or_many(0)
+    proposal = hr.propose(frame)
+    assert Poisson not in families(proposal)
+    assert "taken for none or how many: counts would take" in proposal.explained()
+    assert "0 taken for an answer of its own" in proposal.explained()
+    post = proposal.sample(**QUICK)
+    found = post.point_estimate()
+    assert found.n_clusters <= 8
+    assert ari(found.labels, kind) > 0.4
+    assert len(post.predict(frame.iloc[:5])) == 5
     kept = hr.propose(frame, columns=dict.fromkeys(frame.columns, "count"))
     assert families(kept) == {Poisson}
 

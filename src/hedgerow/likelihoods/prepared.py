@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,7 +88,7 @@ class Prepared(Composed):
             object.__setattr__(self, "whether", Categorical(levels=levels))
         require(isinstance(self.whether, Likelihood), OWNER, "whether", self.whether, "be a likelihood of codes")
 
-    @property
+    @cached_property
     def _spiked(self) -> list[int]:
         return [j for j, column in enumerate(self.columns) if column.spikes]
 
@@ -151,7 +152,8 @@ class Prepared(Composed):
         """Those of the columns, with their preparations."""
         where = list(columns)
         smaller = self.likelihood.for_columns(where)
-        codes = [self._spiked.index(j) for j in where if j in self._spiked]
+        places = {j: place for place, j in enumerate(self._spiked)}
+        codes = [places[j] for j in where if j in places]
         whether = self.whether.for_columns(codes) if self.whether is not None and codes else None
         if smaller is None or (codes and whether is None):
             return None

@@ -222,7 +222,8 @@ def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = Mapping
     groups: dict[str, list[str | int]] = {}
     reasons: dict[tuple[str, str], list[str | int]] = {}
     measured = [n for column in reading.columns if column.kind in MEASURED for n in names[column.name] if n not in aside]
-    found = _measurements(dict(zip(measured, _values(table, measured), strict=True)), apart)
+    own = {n: tuple(column.how.get("own", ())) for column in reading.columns for n in names[column.name]}
+    found = _measurements(dict(zip(measured, columns_named(table, measured), strict=True)), apart, own)
     for column in reading.columns:
         gone = [name for name in names[column.name] if name in aside]
         if gone and len(gone) == len(names[column.name]):
@@ -252,12 +253,13 @@ def _width(table: Any) -> int:
     return int(table.shape[1]) if hasattr(table, "shape") else len(table[0])
 
 
-def _values(table: Any, names: list[Any]) -> list[FloatArray]:
+def columns_named(table: Any, names: list[Any]) -> list[FloatArray]:
     """Some columns of a table as numbers."""
     if not names:
         return []
     columns, found = read_columns(table, OWNER)
-    return [columns[name if found is None else found.index(str(name))].values for name in names]
+    places = {name: place for place, name in enumerate(found or ())}
+    return [columns[name if found is None else places[str(name)]].values for name in names]
 
 
 @dataclass(frozen=True)
@@ -281,7 +283,7 @@ class _Measured:
         return family if all(column.plain for column in columns) else Prepared(family, columns)
 
 
-def _measurements(values: Mapping[str | int, FloatArray], apart: str) -> _Measured:
+def _measurements(values: Mapping[str | int, FloatArray], apart: str, own: Mapping[str | int, tuple[float, ...]]) -> _Measured:
     """Which Gaussian likelihood for all columns of measurements together, what each needs before, and why."""
     if not values:
         return _Measured("GaussianWishart", "", {})
@@ -293,7 +295,9 @@ def _measurements(values: Mapping[str | int, FloatArray], apart: str) -> _Measur
     gone = frozenset(names[j] for j in follows_from_others(table))
     kept = {name: table[:, j] for j, name in enumerate(names) if name not in gone}
     d = len(kept)
-    prepared = {name: Preparation() if str(name).endswith((COS, SIN)) else preparation_of(column) for name, column in kept.items()}
+    prepared = {
+        name: Preparation() if str(name).endswith((COS, SIN)) else preparation_of(column, own[name]) for name, column in kept.items()
+    }
     scaled = np.column_stack([one.forward(kept[name]) for name, one in prepared.items()])
     lacking = float(np.isnan(scaled).mean())
     if d == 1:

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.data.kinds import COS, SIN, ColumnKind, Reading
-from hedgerow.likelihoods import Likelihood, Product
+from hedgerow.likelihoods import Likelihood, Prepared, Product
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.likelihoods.proposal import Proposal, rejoined
@@ -95,13 +95,14 @@ def columns_of(proposal: Proposal, resolved: Likelihood) -> tuple[str | int, ...
 
 
 def _odds(log_factor: float) -> str:
-    """How many to one for one law."""
-    return f"{np.exp(-log_factor):,.0f} : 1" if log_factor > -np.log(1e6) else "over a million : 1"
+    """How many to one for one law, by powers of ten: columns that are set aside for about as much are told of together."""
+    least = max((power for power in range(1, 6) if -log_factor >= power * np.log(10)), default=0)
+    return "over a million : 1" if log_factor <= -np.log(1e6) else f"over {10**least if least else 3:,} : 1"
 
 
 def _moments(columns: Sequence[ColumnKind], names: Sequence[str | int]) -> list[tuple[str | int, ...]]:
     """Which of the names tell when a row was measured: elapsed days, and the two of every circle."""
-    own = {part for column in columns for part in (column.name, *column.parts) if part in names}
+    own = {part for column in columns for part in (column.name, *column.parts)}.intersection(names)
     days = [(column.name,) for column in columns if column.why.startswith("dates") and column.name in own]
     pairs = [
         (f"{str(name)[: -len(COS)]}{COS}", f"{str(name)[: -len(COS)]}{SIN}")
@@ -187,13 +188,20 @@ def _own_law(likelihood: Likelihood, rows: FloatArray, columns: Sequence[int], l
     if part.columns_apart:
         return _gain(part, rows[:, places], inside, labels)
     own = rows[:, places]
-    seen = ~np.isnan(own).any(axis=1)
+    seen = ~np.isnan(_as_measured(part, own)).any(axis=1)
     if not seen.any():
         return 0.0
     labels = np.unique(labels[seen], return_inverse=True)[1].astype(np.int32)
     rest = [i for i in range(len(places)) if i not in inside]
     given = _gain(part, own[seen], rest, labels) if rest else 0.0
     return _gain(part, own[seen], range(len(places)), labels) - given
+
+
+def _as_measured(part: Likelihood, own: FloatArray) -> FloatArray:
+    """The entries that a law of columns together sees: a spike is an answer of its own, and no measurement."""
+    if not isinstance(part, Prepared):
+        return own
+    return np.column_stack([column.forward(own[:, i]) for i, column in enumerate(part.columns)])
 
 
 def _gain(part: Likelihood, own: FloatArray, inside: Sequence[int], labels: Labels) -> float:

@@ -53,6 +53,7 @@ def copies(table: Any, reading: Reading | None) -> Copies | None:
     if reading is None or sparse.issparse(table):
         return None
     columns, found = read_columns(table, "propose")
+    places = {name: place for place, name in enumerate(found or ())}
     used: list[FloatArray] = []
     measured = 0
     for column in reading.columns:
@@ -61,7 +62,7 @@ def copies(table: Any, reading: Reading | None) -> Copies | None:
         for name in (column.name,) if reading.plain else column.parts:
             if column.kind in ("number", "time"):
                 measured += 1
-            used.append(columns[int(name) if found is None else found.index(str(name))].values)
+            used.append(columns[int(name) if found is None else places[str(name)]].values)
     if measured < LEAST_MEASURED:
         return None
     return _copies(np.column_stack(used))

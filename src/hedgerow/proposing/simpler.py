@@ -11,14 +11,15 @@ flexible of two models, so it says something where it does not:
   one law for all rows, and what is left is correlated again unless it is better apart. This is taken if it is better by three standard
   errors of the paired differences; columns apart only with fewer than twice as many clusters, since boxes that tile a slanted cluster
   are two at the least.
-* Measurements in whole steps are taken instead of counts if they are as good with at most half as many clusters.
+* Counts are taken for measurements in whole steps, or for two answers, none or how many, if these make do with at most half as many
+  clusters and counts are not better by three standard errors; the better of the two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from hedgerow.likelihoods import GaussianDiagonal, GaussianWishart, Likelihood, 
 from hedgerow.likelihoods.base import FloatArray
 from hedgerow.likelihoods.fitting import some_rows
 from hedgerow.likelihoods.moments import column_means, column_variances
-from hedgerow.likelihoods.proposal import Proposal, rejoined
+from hedgerow.likelihoods.proposal import Proposal, columns_named, rejoined
 from hedgerow.proposing.aside import Finder, bystanders, columns_of, set_aside
 from hedgerow.proposing.scores import left_out, of_one_law
 from hedgerow.proposing.telling import silent
@@ -40,6 +41,7 @@ SETTLED = 1e8  # rows that a law is worth which is to stay as it is
 NUMBERS = (GaussianDiagonal, GaussianWishart, Poisson, Principal)
 WIDTH = 64  # columns that decide how many rows are looked at, the same for every candidate
 APART = "columns apart, which describes rows left out better"
+NONE_OR = "taken for none or how many: counts would take {} clusters where these take {} and describe rows left out as well"
 MEASURED = "taken for measurements: counts would take {} clusters where these take {} and describe rows left out as well"
 
 
@@ -51,12 +53,8 @@ def simpler(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | i
         return proposal, resolved
     before: Judged | None = None
     counted = any(isinstance(part, Poisson) for part in resolved.factors())
-    other = _measured(proposal) if counted else None
-    if other is not None:
-        before, (likelihood, new) = _judged(proposal, resolved), _resolved(other)
-        if new.logs.mean() >= before.logs.mean() and 2 * new.clusters <= before.clusters:
-            other = _measured(proposal, MEASURED.format(before.clusters, new.clusters)) or other
-            proposal, resolved, before = other, likelihood, new
+    if counted:
+        proposal, resolved, before = _counts_or_not(proposal, resolved)
     if not _few_rows(resolved, proposal):
         return proposal, resolved
     half = any(isinstance(one, Principal) for part in resolved.factors() for one in _inside(part))
@@ -170,15 +168,42 @@ def clearly_better(new: FloatArray, old: FloatArray) -> bool:
     return bool(gain.mean() > STANDARD_ERRORS * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
-def _measured(proposal: Proposal, why: str = "") -> Proposal | None:
-    """The same with every column that was guessed to be counts among the measurements; None if there is none."""
+def _counts_or_not(proposal: Proposal, resolved: Likelihood) -> tuple[Proposal, Likelihood, Judged]:
+    """The same, or the better of the others that describe counts as well with at most half as many clusters."""
+    before = _judged(proposal, resolved)
+    best, chosen = before, (proposal, resolved)
+    for none in (False, True):
+        other = _measured(proposal, none)
+        if other is None:
+            continue
+        likelihood, new = _resolved(other)
+        if 2 * new.clusters > before.clusters or clearly_better(before.logs, new.logs):
+            continue
+        if best is before or new.logs.mean() > best.logs.mean():
+            told = (NONE_OR if none else MEASURED).format(before.clusters, new.clusters)
+            best, chosen = new, (_measured(proposal, none, told) or other, likelihood)
+    return *chosen, best
+
+
+def _measured(proposal: Proposal, none: bool, why: str = "") -> Proposal | None:
+    """The same with every column that was guessed to be counts among the measurements; None if there is none.
+
+    `none`: where it has a 0, that is an answer of its own.
+    """
     reading = proposal.reading
     assert reading is not None
-    counts = [column for column in reading.columns if column.kind == "count" and not column.given]
-    if not counts:
+    guessed = [column.name for column in reading.columns if column.kind == "count" and not column.given]
+    counts: dict[str | int, dict[str, Any]] = {name: {} for name in guessed}
+    if none:
+        entries = dict(zip(guessed, columns_named(proposal.X, guessed), strict=True))
+        counts = {name: {"own": [0.0]} if (entries[name] == 0).any() else {} for name in guessed}
+    if not (any(counts.values()) if none else counts):
         return None
     columns = tuple(
-        replace(one, kind="number", why=one.why.replace("taken for counts", why)) if one in counts else one for one in reading.columns
+        replace(one, kind="number", why=one.why.replace("taken for counts", why), how={**one.how, **counts[one.name]})
+        if one.name in counts
+        else one
+        for one in reading.columns
     )
     return rejoined(proposal, reading=Reading(columns))
 

@@ -20,7 +20,7 @@ from hedgerow.data.kinds.dates import DAY, YEAR, Order, find_order, plain_letter
 from hedgerow.data.kinds.moments import CLOCK_NUMBERS, NAMED, from_digits, like_clocks, moments, when_numbers
 from hedgerow.data.kinds.numbers import Manner, find_manner, limits, why_no_number
 from hedgerow.data.kinds.raw import Guess, Raw
-from hedgerow.data.kinds.words import FALSE, TRUE, hints, is_gap
+from hedgerow.data.kinds.words import FALSE, TRUE, hints, is_gap, is_truths
 from hedgerow.data.tables import FloatArray
 from hedgerow.errors import require
 
@@ -132,7 +132,7 @@ def _texts(raw: Raw, name: str | int, owner: str) -> Guess:
     small = {text.lower() for text in told}
     yes, no = small & TRUE, small & FALSE
     how: Mapping[str, Any]
-    if yes and no and small <= TRUE | FALSE | {"0", "1"}:  # 0 and 1 by themselves are numbers
+    if is_truths(small):
         how = {"read": "truths", "true": sorted(yes | small & {"1"}), "false": sorted(no | small & {"0"})}
         return "boolean", f"yes or no ({', '.join(told[:4])})", how
     if len(texts) == 1 and int(counts[0]) < len(raw.values) and texts[0].lower() in TRUE | {"x"}:
@@ -312,14 +312,18 @@ def _whole_numbers(seen: FloatArray, different: int, said: set[str]) -> tuple[st
     if reason:
         return "id", reason
     dense = different == high - low + 1
+    # Ratings begin about 0; numbers further from it than from each other, such as ages from 18 to 25, are measured.
+    near = different <= FEW_CODES or low <= high - low
     crowded = different <= FEW_CODES or float((seen == high).sum()) >= TOP_TO_MODE * float(np.unique(seen, return_counts=True)[1].max())
-    if high <= EXACT and (different == 2 or (low > 0 and dense and crowded and different <= MOST_CODES and n >= 2 * different)):
+    if high <= EXACT and (
+        different == 2 or (low > 0 and near and dense and crowded and different <= MOST_CODES and n >= 2 * different)
+    ):
         return "category", f"{different} different {between}: taken for codes or ratings"
     if low > 0 and different <= FEW_CODES and n >= 10 * different and high <= EXACT:
         return "category", f"only {different} different {between}: taken for codes"
     if low >= 0 and _like_counts(seen, different, mean):
         return "count", f"{between}, mean {mean:.1f}: taken for counts"
-    if low >= 0 and different <= MOST_CODES and n >= 10 * different and high <= EXACT:
+    if low >= 0 and near and different <= MOST_CODES and n >= 10 * different and high <= EXACT:
         return "category", f"only {different} different {between}, where counts would go on: taken for codes or ratings"
     reason = "some negative" if low < 0 else f"mean {mean:.0f}" if 100 <= mean < 1e6 else f"mean {mean:.3g}"
     return "number", f"measurements ({between}, {reason})"
@@ -332,6 +336,8 @@ def _identifier(seen: FloatArray, different: int, said: set[str]) -> str:
         return "counts up by one from row to row, like a row number"
     if "id" in said and different > n / 2 and n > 2:
         return f"{different} different numbers in {n} rows, and a name that says so: identifiers"
+    if "id" in said and different > MOST_NAMES and seen.min() in (0, 1) and different == seen.max() - seen.min() + 1:
+        return f"numbers {different} groups of rows, and a name that says so: identifiers"
     rises = n >= 10 and bool((np.diff(seen) > 0).all())
     if rises and seen[-1] - seen[0] < 3 * n:
         return "goes up from row to row with few numbers left out, like a row number"

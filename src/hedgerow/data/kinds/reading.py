@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class Reading:
 
     columns: tuple[ColumnKind, ...]
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether likelihoods can take the table that was understood as it is: nothing but leaving columns out has to be done."""
         return all(column.plain for column in self.columns)
@@ -228,7 +229,8 @@ def understand(X: Any, columns: Mapping[Any, str] | None = None, *, owner: str =
     labels: Sequence[str | int] = names if names is not None else range(len(found))
     good = columns is None or isinstance(columns, Mapping)
     require(good, owner, "columns", columns, 'be a mapping such as {"zip": "category"}, or None')
-    given = dict(columns or {})
+    # Names of frames are texts by now, also where they were numbers.
+    given = {str(name) if name not in labels and str(name) in labels else name: kind for name, kind in (columns or {}).items()}
     for name in given:
         require(
             name in labels, owner, "columns", name, f"name columns of X, which are {', '.join(str(label) for label in labels)[:200]}"

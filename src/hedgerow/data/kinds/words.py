@@ -6,7 +6,7 @@ import re
 
 from hedgerow.data.delimited import MISSING
 
-__all__ = ["FALSE", "GAPS", "MONTHS", "TRUE", "WEEKDAYS", "hints", "is_gap"]
+__all__ = ["FALSE", "GAPS", "MONTHS", "TRUE", "WEEKDAYS", "hints", "is_gap", "is_truths"]
 
 #: Words for a gap wherever they stand; `MISSING` has the commonest.
 GAPS = MISSING | {
@@ -38,8 +38,8 @@ GAPS_AMONG_NUMBERS = GAPS | {
 _PAIRS = "true false,t f,yes no,y n,on off,ja nein,j n,oui non,o n,sí no,si no,sim não,sim nao,da net,да нет,wahr falsch,vrai faux"
 _PAIRS += ",evet hayır,tak nie,ano ne,igen nem,kyllä ei,はい いいえ,是 否,예 아니요,enabled disabled,pass fail"
 _PAIRS += ",✓ ✗,✔ ✘,checked unchecked,positive negative,pos neg,present absent"
-TRUE = frozenset(pair.split()[0] for pair in _PAIRS.split(","))
-FALSE = frozenset(pair.split()[1] for pair in _PAIRS.split(","))
+_TRUTHS = tuple(tuple(pair.split()) for pair in _PAIRS.split(","))
+TRUE, FALSE = frozenset(pair[0] for pair in _TRUTHS), frozenset(pair[1] for pair in _TRUTHS)
 
 #: Names of months and weekdays in small letters without accents, by their number from 1; a Monday is 1.
 _MONTH_NAMES = """jan january januar janvier janv enero ene gennaio gen janeiro januari
@@ -84,6 +84,19 @@ _WORDS = {word: kind for kind, words in _HINTS.items() for word in words.split()
 def is_gap(text: str, among_numbers: bool = False) -> bool:
     """Whether a text stands for an entry that is not there."""
     return text.lower() in (GAPS_AMONG_NUMBERS if among_numbers else GAPS)
+
+
+def is_truths(words: set[str]) -> bool:
+    """Whether words in small letters are yes and no: both, and of single letters, which are as often codes, one each.
+
+    >>> is_truths({"yes", "no", "y"}), is_truths({"n", "o", "t"}), is_truths({"true"})
+    (True, False, False)
+    """
+    yes, no = words & TRUE, words & FALSE
+    letters = {word for word in words if len(word) == 1 and word.isalpha()}
+    if not (yes and no) or not words <= TRUE | FALSE | {"0", "1"}:  # 0 and 1 by themselves are numbers
+        return False
+    return len(letters & yes) <= 1 and len(letters & no) <= 1
 
 
 def hints(name: object) -> set[str]:
