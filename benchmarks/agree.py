@@ -65,6 +65,7 @@ def samplers() -> dict[str, hr.Kernel]:
         "Gibbs": hr.Gibbs(),
         "SplitMerge": hr.SplitMerge(),
         "TreeGuided": hr.TreeGuided(),
+        "no recasts": hr.TreeGuided(recasts=0),
         "both": both,
         "tempered": Tempered(POWERS),
     }

@@ -52,8 +52,8 @@ class GaussianPortions final : public Portions {
     double *g = atom + 1 + d(), *l = work_.data(), *mean = atom + 1;
     for (int i = 0; i < d(); ++i)
       for (int j = 0; j <= i; ++j)
-        l[packed::size(i) + j] = j < i ? rng.normal()
-                                       : std::exp(0.5 * (rng.log_gamma_variate(0.5 * (f_.freedom(p[0]) - (d() - 1 - i))) + std::log(2.0)));
+        l[packed::size(i) + j] =
+            j < i ? rng.normal() : std::exp(0.5 * (rng.log_gamma_variate(0.5 * (f_.freedom(p[0]) - (d() - 1 - i))) + std::log(2.0)));
     for (int i = 0; i < d(); ++i)
       for (int j = 0; j <= i; ++j) {
         double s = 0.0;

@@ -1,4 +1,4 @@
-// Which clusters are recast, the two fits, the choice among tries, and the labels that follow; the ratio is derived in recasts.hpp.
+// Which clusters make a window, the two fits, the choice among tries, and the labels that follow; the ratio is derived in recasts.hpp.
 #include "hedgerow/kernels/recasts.hpp"
 
 #include <algorithm>
@@ -10,13 +10,19 @@
 
 namespace hedgerow {
 namespace {
-constexpr int kTries = 8;
+constexpr int kTries = 8;                   // parameters drawn about a fit
+constexpr std::size_t kMostRows = 1 << 15;  // of a window: memory and time of larger ones would be felt
+constexpr double kHopeless = 30.0;          // nats: a window whose chance to be chosen is below e^−30 is met in no run
 
 // How many clusters become how many; every pair is there in both directions.
 struct Change {
   int from, to;
 };
 constexpr Change kChanges[] = {{1, 2}, {2, 1}, {2, 3}, {3, 2}, {3, 4}, {4, 3}, {4, 5}, {5, 4}};
+
+double log_mean(const std::vector<double>& logs) {
+  return log_sum(logs.data(), static_cast<int>(logs.size())) - std::log(static_cast<double>(logs.size()));
+}
 
 int tries_of(int clusters) { return clusters == 1 ? 1 : kTries; }  // weights of a single cluster are all the same
 }  // namespace
@@ -178,7 +184,7 @@ void Recasts::move(State& state) {
   rows_.clear();
   for (int c : taken_) rows_.insert(rows_.end(), partition.members(c).begin(), partition.members(c).end());
   std::sort(rows_.begin(), rows_.end());
-  if (static_cast<int>(rows_.size()) < to) return;
+  if (static_cast<int>(rows_.size()) < to || rows_.size() > kMostRows) return;
   ++proposed_;
   const double log_accept = std::log(rng.uniform_open());
   const double sigma = state.measure.sigma(), log_alone = state.measure.log_kappa(1) - lgamma(1.0 - sigma);
@@ -192,15 +198,13 @@ void Recasts::move(State& state) {
   back[0] = fit_.log_weight(present_);
   for (std::size_t t = 1; t < back.size(); ++t) back[t] = fit_.draw(rng, other_);
 
-  const int count = static_cast<int>(there.size());
-  const double log_sum_there = log_sum(there.data(), count);
-  double log_r = log_sum_there - std::log(static_cast<double>(count)) - log_sum(back.data(), static_cast<int>(back.size())) +
-                 std::log(static_cast<double>(back.size()));
-  log_r -= log_chosen(state, taken_);
+  const double mass_there = log_mean(there), mass_back = log_mean(back);
+  if (log_accept >= mass_there - mass_back + kHopeless) return;
+  const double log_r = mass_there - mass_back - log_chosen(state, taken_);
   if (log_accept >= log_r) return;  // the way back has a chance of at most one
-  double left = rng.uniform();
-  int chosen = 0;
-  while (chosen + 1 < count && (left -= std::exp(there[chosen] - log_sum_there)) >= 0.0) ++chosen;
+  double left = rng.uniform() * static_cast<double>(there.size());
+  std::size_t chosen = 0;
+  while (chosen + 1 < there.size() && (left -= std::exp(there[chosen] - mass_there)) >= 0.0) ++chosen;
   if (!deal(state, tries_[chosen], to)) return;
   const std::vector<int> fresh = put(state, to);
   if (log_accept < log_r + log_chosen(state, fresh)) {

@@ -9,19 +9,24 @@
 
 namespace hedgerow {
 namespace {
-constexpr int kMoves = 20;              // at most, of draws
-constexpr double kLeastClimbing = 4e5;  // of the warm-up at least so many over the number of rows, and from 5 to kMoves
-constexpr double kRenewal = 10.0;       // moves for each cluster of one row that is to be renewed
-constexpr double kSingles = 0.1;        // of the rows visited, at most so many such moves
+constexpr int kMoves = 20;                          // at most, of draws
+constexpr double kLeastClimbing = 4e5;              // of the warm-up at least so many over the number of rows, and from 5 to kMoves
+constexpr double kRenewal = 10.0;                   // moves for each cluster of one row that is to be renewed
+constexpr double kSingles = 0.1;                    // of the rows visited, at most so many such moves
 constexpr double kRecasting = 0.6, kInDoubt = 0.1;  // of a sweep's work, where this share of the rows moves in a sweep or more
 constexpr double kMostRecasts = 3.0;                // an iteration
-constexpr double kSettled = 0.65;       // share of the warm-up from which what rows do is what they will do
+constexpr double kSettled = 0.65;                   // share of the warm-up from which what rows do is what they will do
 }  // namespace
 
 TreeGuided::TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate)
-    : growth_(std::move(given), grown), global_moves_(global_moves), single_moves_(single_moves), recasts_wanted_(recasts), sweep_rate_(sweep_rate) {}
+    : growth_(std::move(given), grown),
+      global_moves_(global_moves),
+      single_moves_(single_moves),
+      recasts_wanted_(recasts),
+      sweep_rate_(sweep_rate) {}
 
-std::unique_ptr<Kernel> TreeGuided::annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate) {
+std::unique_ptr<Kernel> TreeGuided::annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts,
+                                             double sweep_rate) {
   auto kernel = std::make_unique<TreeGuided>(std::move(given), grown, global_moves, single_moves, recasts, sweep_rate);
   if (sweep_rate > 0.0) return std::make_unique<Annealed>(std::move(kernel));
   return kernel;

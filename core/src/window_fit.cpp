@@ -13,10 +13,10 @@
 namespace hedgerow {
 namespace {
 constexpr int kStarts = 4, kShort = 4;  // tries of so many passes each, of which the best goes on
-constexpr int kPasses = 15;            // of expectation and maximisation, at most
-constexpr double kStill = 0.02;        // nats: a pass that gains less is the last
-constexpr double kLeastShape = 0.5;    // of the Dirichlet law
-constexpr double kLeastShare = 1e-3;   // rows: what a cluster that nobody belongs to weighs in the fit
+constexpr int kPasses = 15;             // of expectation and maximisation, at most
+constexpr double kStill = 0.02;         // nats: a pass that gains less is the last
+constexpr double kLeastShape = 0.5;     // of the Dirichlet law
+constexpr double kLeastShare = 1e-3;    // rows: what a cluster that nobody belongs to weighs in the fit
 }  // namespace
 
 double log_permanent(std::span<const double> a, int k) {

@@ -121,7 +121,7 @@ class WeightedGuide:
 
     rows: Final[int]
 
-def tree_guided(guides: Sequence[WeightedGuide], grown: int, seed: int, sequence: int, global_moves: int, single_moves: int, anneal: bool, sweep_rate: float) -> Kernel: ...
+def tree_guided(guides: Sequence[WeightedGuide], grown: int, seed: int, sequence: int, global_moves: int, single_moves: int, recasts: float, anneal: bool, sweep_rate: float) -> Kernel: ...
 
 class Chain:
     """One chain: a state and the kernel that moves it."""

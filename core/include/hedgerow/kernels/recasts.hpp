@@ -1,12 +1,12 @@
-// A few neighbouring clusters recast as as many, one more or one fewer, by Metropolis–Hastings with their labels summed out.
+// A few neighbouring clusters recast as one more or one fewer, by Metropolis–Hastings with their labels summed out.
 //
 // A move takes the rows of m clusters and fits m' to them (WindowFit), and m anew: what the state holds has no part in either fit. Of
 // several sets of parameters drawn from the first fit one is chosen by its weight; the parameters of the present clusters, drawn given
 // their rows, stand among as many drawn from the second. With mean weights Z' and Z the move is accepted with probability
 //
-//     min(1, Z'/Z · P(the new clusters are taken | new partition) / P(the present ones are | this partition)),
+//     min(1, Z'/Z · P(the new clusters are chosen | new partition) / P(the present ones are | this partition)),
 //
-// and rows then choose among the new clusters independently; where one stays empty there is no move. Both sides would be drawn alike
+// and rows then go to the new clusters independently; where one stays empty there is no move. Both sides would be drawn alike
 // from the other end, with the two fits' roles exchanged, so that any fit is exact (multiple-try Metropolis with independent proposals, Liu,
 // Liang and Wong 2000), and a good one makes the chance of a move the ratio of masses of all ways to have m' and m clusters there.
 // Splits and merges by rows must get past the partitions in between; this does not.

@@ -17,7 +17,8 @@ class TreeGuided final : public Kernel {
   static constexpr int kTuned = -1;
   TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate);
   // The same with a part of its warm-up at other temperatures, where there are sweeps.
-  static std::unique_ptr<Kernel> annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate);
+  static std::unique_ptr<Kernel> annealed(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts,
+                                          double sweep_rate);
 
   void step(State& state) override;
   void adapt(State& state, double progress, int length) override;
@@ -45,7 +46,7 @@ class TreeGuided final : public Kernel {
   bool settled_ = false;  // it is in its last part
   // Moves of the next iteration. A warm-up in which none is accepted soon proposes fewer.
   int moves_each_ = kMostClimbing, singles_each_ = 0, recasts_each_ = 0;  // recasts in thousandths
-  int moved_ = 0;  // rows, in the last sweep of the warm-up
+  int moved_ = 0;                                                         // rows, in the last sweep of the warm-up
 };
 
 }  // namespace hedgerow
