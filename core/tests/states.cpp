@@ -95,7 +95,7 @@ TEST_CASE("a warm-up ends once, before the first draw") {
 std::unique_ptr<Kernel> kernel(int which) {
   if (which == 0) return std::make_unique<Gibbs>();
   if (which == 1) return std::make_unique<SplitMerge>(3, 0);
-  if (which == 2) return TreeGuided::annealed({}, {2, 7, 0}, 5, TreeGuided::kTuned, 1.0);
+  if (which == 2) return TreeGuided::annealed({}, {2, 7, 0}, 5, TreeGuided::kTuned, TreeGuided::kTuned, 1.0);
   if (which == 3) return std::make_unique<Published>(3, 2);
   if (which == 4) return std::make_unique<Slice>();
   std::vector<Combined::Part> parts;

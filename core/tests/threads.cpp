@@ -40,7 +40,7 @@ static double exercise(const Likelihood& likelihood, const Prior& prior) {
     std::unique_ptr<Kernel> kernel;
     if (which == 0) kernel = std::make_unique<Gibbs>();
     if (which == 1) kernel = std::make_unique<SplitMerge>(3, 0);
-    if (which == 2) kernel = TreeGuided::annealed(guides, {}, 10, TreeGuided::kTuned, 1.0);
+    if (which == 2) kernel = TreeGuided::annealed(guides, {}, 10, TreeGuided::kTuned, 0.5, 1.0);
     if (which == 3) kernel = std::make_unique<Slice>();
     Chain chain(std::shared_ptr<const Likelihood>(&likelihood, [](const Likelihood*) {}), prior, std::move(kernel),
                 std::vector<int>(n, 0), {}, 5, which);
@@ -209,7 +209,7 @@ TEST_CASE("a row left out is as one that was never there") {
 TEST_CASE("in threads: guides in common") {
   const auto run = [](const std::shared_ptr<const Likelihood>& likelihood, int which) {
     Chain chain(likelihood, sampled_prior(),
-                TreeGuided::annealed({}, {3, 7, static_cast<std::uint64_t>(which)}, 10, TreeGuided::kTuned, 1.0),
+                TreeGuided::annealed({}, {3, 7, static_cast<std::uint64_t>(which)}, 10, TreeGuided::kTuned, 0.5, 1.0),
                 std::vector<int>(likelihood->rows(), 0), {}, 5, which);
     for (int i = 0; i < 10; ++i) chain.warm_up(i / 10.0, 10);
     chain.end_warm_up();

@@ -1,0 +1,146 @@
+// Windows of clusters: the loops over their rows on every instruction set, sums over orders, and mixtures fitted to them.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "hedgerow/kernels/window_fit.hpp"
+#include "hedgerow/special.hpp"
+#include "larger.hpp"
+#include "rows.hpp"
+#include "simd.hpp"
+#include "testing.hpp"
+
+using namespace hedgerow;
+
+namespace {
+
+double moments(const Simd& loops, Rng& rng, int n, int d) {
+  const int room = padded(n);
+  std::vector<double> x(static_cast<std::size_t>(room) * d, 0.0), w(room, 0.0), mean(d), scatter(d * (d + 1) / 2);
+  double total = 0.0;
+  for (int i = 0; i < n; ++i) {
+    total += w[i] = rng.uniform();
+    for (int j = 0; j < d; ++j) x[static_cast<std::size_t>(j) * room + i] = rng.normal();
+  }
+  double worst = std::abs(loops.window_moments(x.data(), room, d, w.data(), mean.data(), scatter.data()) - total);
+  for (int j = 0, at = 0; j < d; ++j) {
+    const double* a = &x[static_cast<std::size_t>(j) * room];
+    double sum = 0.0;
+    for (int i = 0; i < n; ++i) sum += w[i] * a[i];
+    worst = larger(worst, std::abs(mean[j] - sum / total));
+    for (int k = 0; k <= j; ++k, ++at) {
+      const double* b = &x[static_cast<std::size_t>(k) * room];
+      double product = 0.0;
+      for (int i = 0; i < n; ++i) product += w[i] * (a[i] - mean[j]) * (b[i] - mean[k]);
+      worst = larger(worst, std::abs(scatter[at] - product));
+    }
+  }
+  return worst;
+}
+
+double densities(const Simd& loops, Rng& rng, int n, int d) {
+  const int room = padded(n);
+  const std::vector<double> x = normals(rng, room * d, 1.0), mean = normals(rng, d, 1.0), g = normals(rng, d * (d + 1) / 2, 1.0);
+  std::vector<double> out(room);
+  loops.window_densities(x.data(), room, d, mean.data(), g.data(), 0.7, out.data());
+  double worst = 0.0;
+  for (int i = 0; i < n; ++i) {
+    double q = 0.0;
+    for (int j = 0; j < d; ++j) {
+      double s = 0.0;
+      for (int k = 0; k <= j; ++k) s += g[j * (j + 1) / 2 + k] * (x[static_cast<std::size_t>(k) * room + i] - mean[k]);
+      q += s * s;
+    }
+    worst = larger(worst, std::abs(out[i] - (0.7 - 0.5 * q)) / (1.0 + q));
+  }
+  return worst;
+}
+
+double shares(const Simd& loops, Rng& rng, int n, int k) {
+  const int room = padded(n);
+  const std::vector<double> logs = normals(rng, room * k, 50.0);
+  std::vector<double> share(logs.size()), total(room), one(k);
+  loops.window_shares(logs.data(), room, k, share.data(), total.data());
+  double worst = 0.0;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < k; ++j) one[j] = logs[static_cast<std::size_t>(j) * room + i];
+    const double sum = log_sum(one.data(), k);
+    worst = larger(worst, std::abs(total[i] - sum) / (1.0 + std::abs(sum)));
+    for (int j = 0; j < k; ++j) worst = larger(worst, std::abs(share[static_cast<std::size_t>(j) * room + i] - std::exp(one[j] - sum)));
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("loops over the rows of a window on every instruction set") {
+  for (const char* name : {"baseline", "avx2", "avx512"}) {
+    const Simd* loops = simd_named(name);
+    if (!loops) continue;
+    Rng rng(1);
+    for (const int n : {1, 7, 8, 9, 300}) {
+      for (const int d : {1, 2, 3, 7, 8, 9}) {
+        CHECK_MESSAGE(moments(*loops, rng, n, d) < 1e-11, "moments, ", name, ", ", n, " × ", d);
+        CHECK_MESSAGE(densities(*loops, rng, n, d) < 1e-12, "densities, ", name, ", ", n, " × ", d);
+      }
+      for (const int k : {1, 2, 5}) CHECK_MESSAGE(shares(*loops, rng, n, k) < 1e-12, "shares, ", name, ", ", n, ", ", k);
+    }
+  }
+}
+
+TEST_CASE("a permanent is the sum over all orders") {
+  Rng rng(2);
+  for (int k = 1; k <= 5; ++k) {
+    const std::vector<double> a = normals(rng, k * k, 3.0);
+    std::vector<int> order(k);
+    std::iota(order.begin(), order.end(), 0);
+    double sum = -kInf;
+    do {
+      double one = 0.0;
+      for (int j = 0; j < k; ++j) one += a[j * k + order[j]];
+      sum = log_add(sum, one);
+    } while (std::next_permutation(order.begin(), order.end()));
+    CHECK(std::abs(log_permanent(a, k) - sum) < 1e-12);
+  }
+}
+
+// A single cluster is its own posterior: the weight of whatever is drawn is the mass there is.
+TEST_CASE("a window of one cluster weighs what the cluster does") {
+  Rng rng(3);
+  for (const int d : {1, 2, 5}) {
+    const int n = 30;
+    const GaussianWishart likelihood = gaussian(rng, n, d);
+    auto portions = likelihood.portions();
+    auto statistics = likelihood.statistics(Layout::nodes);
+    statistics->reserve(1);
+    std::vector<int> rows(n);
+    for (int i = 0; i < n; ++i) statistics->add(0, rows[i] = i);
+    const double sigma = 0.3, log_alone = -0.4, mass = log_alone + hedgerow::lgamma(n - sigma) + statistics->log_marginal(0);
+    WindowFit fit;
+    Placed placed;
+    fit.fit(rng, *portions, rows, 1, sigma, log_alone);
+    for (int t = 0; t < 5; ++t) CHECK(std::abs(fit.draw(rng, placed) - mass) < 1e-8);
+  }
+}
+
+// Two clusters far apart have one partition that counts: weights are its mass, in either order.
+TEST_CASE("a window of two clusters far apart weighs what they do") {
+  Rng rng(4);
+  const int n = 40;
+  std::vector<double> x = normals(rng, n, 0.3);
+  const double mean = 0.0, psi = 1.0;
+  for (int i = 0; i < n; i += 2) x[i] += 60.0;
+  const GaussianWishart likelihood(x.data(), n, 1, &mean, 0.1, 5.0, &psi);
+  auto portions = likelihood.portions();
+  auto statistics = likelihood.statistics(Layout::nodes);
+  statistics->reserve(2);
+  std::vector<int> rows(n);
+  for (int i = 0; i < n; ++i) statistics->add(i % 2, rows[i] = i);
+  const double sigma = 0.2, log_alone = -0.7;
+  const double mass = 2.0 * (log_alone + hedgerow::lgamma(n / 2 - sigma)) + statistics->log_marginal(0) + statistics->log_marginal(1);
+  WindowFit fit;
+  Placed placed;
+  fit.fit(rng, *portions, rows, 2, sigma, log_alone);
+  for (int t = 0; t < 20; ++t) CHECK(std::abs(fit.draw(rng, placed) - mass) < 1e-6);
+}
