@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow import likelihoods
-from hedgerow.kernels import KERNELS, Gibbs, Kernel, smc
+from hedgerow.kernels import KERNELS, Gibbs, Kernel, TreeGuided, smc
 from hedgerow.likelihoods import Bernoulli, Categorical, Likelihood, Multinomial, Poisson
 from hedgerow.mixture import Mixture
 from hedgerow.priors import DP, NGG, PitmanYor, Prior
@@ -32,7 +32,7 @@ PRIORS: dict[str, Prior] = {
     "DP": DP(0.8),
     "PitmanYor": PitmanYor(0.6, 0.3),
 }
-EXAMINEES: dict[str, Kernel] = {kernel.__name__: kernel() for kernel in KERNELS if kernel.exact}
+EXAMINEES: dict[str, Kernel] = {kernel.__name__: kernel() for kernel in KERNELS if kernel.exact} | {"recasts": TreeGuided.examples()[1]}
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)

@@ -22,7 +22,14 @@ X = np.array([[-1.2, 0.3], [-0.9, NAN], [NAN, 0.2], [0.2, -0.6], [1.0, 0.5]])
 LIKELIHOOD = hr.GaussianWishart(mean=[0, 0], r=0.3, nu=4, psi=[[0.5, 0.2], [0.2, 0.5]])
 DP = hr.Mixture(hr.DP(1.0), LIKELIHOOD)
 THREE = np.array([[-1.2, 0.3, NAN], [-0.9, NAN, 0.1], [0.1, 0.2, 0.4], [0.2, -0.6, NAN]])
-KERNELS = [hr.Gibbs(), hr.SplitMerge(), hr.Slice(), hr.TreeGuided(), hr.cycle(hr.SplitMerge(), hr.Gibbs(subset=2))]
+KERNELS = [
+    hr.Gibbs(),
+    hr.SplitMerge(),
+    hr.Slice(),
+    hr.TreeGuided(),
+    hr.TreeGuided.examples()[1],
+    hr.cycle(hr.SplitMerge(), hr.Gibbs(subset=2)),
+]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)

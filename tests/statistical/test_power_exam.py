@@ -13,7 +13,7 @@ import pytest
 from scipy.special import gammaln
 
 import hedgerow as hr
-from hedgerow.kernels import KERNELS, Kernel
+from hedgerow.kernels import KERNELS, Kernel, TreeGuided
 from hedgerow.likelihoods import LIKELIHOODS as FAMILIES
 from hedgerow.likelihoods import Likelihood
 from hedgerow.reference import gibbs
@@ -23,7 +23,9 @@ from hedgerow.trees import TreeStream
 
 POWERS = (0.3, 0.05)
 PRIOR = hr.NGG(0.7, 0.3, 1.5)
-EXAMINEES: dict[str, Kernel] = {kind.__name__: kind.examples()[0] for kind in KERNELS if kind.exact}
+EXAMINEES: dict[str, Kernel] = {kind.__name__: kind.examples()[0] for kind in KERNELS if kind.exact} | {
+    "recasts": TreeGuided.examples()[1]
+}
 
 
 def sums(X: np.ndarray) -> np.ndarray:
