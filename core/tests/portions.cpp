@@ -71,7 +71,8 @@ std::vector<Case> cases() {
   };
   return {{"GaussianWishart", full, false},
           {"GaussianDiagonal", diagonal(real, half)},
-          {"GaussianDiagonal with gaps", diagonal(holed, a)},
+          {"GaussianDiagonal, unlike columns", diagonal(real, a)},
+          {"GaussianDiagonal with gaps", diagonal(holed, half)},
           {"Poisson", poisson(counts)},
           {"Poisson with gaps", poisson(few)},
           {"Categorical", categorical(codes)},
