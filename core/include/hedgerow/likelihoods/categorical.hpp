@@ -23,6 +23,7 @@ class Categorical final : public Likelihood {
   int cells() const { return first_[d_]; }
   int first(int j) const { return first_[j]; }  // the cells of column j are first(j)..first(j+1)-1
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
+  std::unique_ptr<Portions> portions() const override;
   void append(const std::int32_t* codes, int n);
   void take(const Likelihood& other, const int* to) override;
 

@@ -14,6 +14,7 @@ class GaussianDiagonal final : public Likelihood {
   int rows() const override { return n_; }
   int dimension() const { return d_; }
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
+  std::unique_ptr<Portions> portions() const override;
   void append(const double* x, int n);
   void take(const Likelihood& other, const int* to) override;
 

@@ -14,6 +14,7 @@ class Poisson final : public Likelihood {
   int rows() const override { return n_; }
   int columns() const { return d_; }
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
+  std::unique_ptr<Portions> portions() const override;
   void append(const double* x, int n);
   void take(const Likelihood& other, const int* to) override;
 

@@ -15,6 +15,7 @@ class Product final : public Likelihood {
   const Likelihood& part(int i) const { return *parts_[i]; }
   bool serial() const override;
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
+  std::unique_ptr<Portions> portions() const override;
   void take(const Likelihood& other, const int* to) override;
   std::vector<int> imputed_rows() const override;
   std::shared_ptr<Likelihood> fork() const override;

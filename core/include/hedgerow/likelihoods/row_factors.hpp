@@ -12,6 +12,7 @@ class RowFactors final : public Likelihood {
   int rows() const override { return static_cast<int>(logs_.size()); }
   double log_factor(int row) const { return logs_[row]; }
   std::unique_ptr<Statistics> statistics(Layout layout) const override;
+  std::unique_ptr<Portions> portions() const override;
   void take(const Likelihood& other, const int* to) override;
 
  private:
