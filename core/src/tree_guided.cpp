@@ -9,13 +9,16 @@
 
 namespace hedgerow {
 namespace {
-constexpr int kMoves = 20;                          // at most, of draws
-constexpr double kLeastClimbing = 4e5;              // of the warm-up at least so many over the number of rows, and from 5 to kMoves
-constexpr double kRenewal = 10.0;                   // moves for each cluster of one row that is to be renewed
-constexpr double kSingles = 0.1;                    // of the rows visited, at most so many such moves
-constexpr double kRecasting = 0.6, kInDoubt = 0.1;  // of a sweep's work, where this share of the rows moves in a sweep or more
-constexpr double kMostRecasts = 3.0;                // an iteration
-constexpr double kSettled = 0.65;                   // share of the warm-up from which what rows do is what they will do
+constexpr int kMoves = 20;              // at most, of draws
+constexpr double kLeastClimbing = 4e5;  // of the warm-up at least so many over the number of rows, and from 5 to kMoves
+constexpr double kRenewal = 10.0;       // moves for each cluster of one row that is to be renewed
+constexpr double kSingles = 0.1;        // of the rows visited, at most so many such moves
+constexpr double kRecasting = 0.3;      // of a sweep's work, where kInDoubt of the rows move in a sweep or more ...
+constexpr double kThriving = 1.5;       // and so much more where one move in kSuccess or more is accepted
+constexpr double kInDoubt = 0.1, kSuccess = 0.003;
+constexpr int kRemembered = 400;      // moves; of older ones half count
+constexpr double kMostRecasts = 3.0;  // an iteration
+constexpr double kSettled = 0.65;     // share of the warm-up from which what rows do is what they will do
 }  // namespace
 
 TreeGuided::TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate)
@@ -44,9 +47,10 @@ int TreeGuided::tuned_moves(const State& state, double visited, double share, do
   return static_cast<int>(std::clamp(share * visited * (k + 8.0) / (30.0 * n / k + 18.0 * k), least, most));
 }
 
-int TreeGuided::tuned_recasts(const State& state, double visited, double moving) {
+int TreeGuided::tuned_recasts(const State& state, double visited, double moving) const {
   const double n = state.partition.rows(), k = state.partition.clusters();
-  const double share = kRecasting * std::min(1.0, moving / (kInDoubt * n));
+  const double success = (recasts_accepted_ + 0.1) / (recasts_made_ + 0.25 * kRemembered);
+  const double share = (kRecasting + kThriving * std::min(1.0, success / kSuccess)) * std::min(1.0, moving / (kInDoubt * n));
   return static_cast<int>(1000.0 * std::min(kMostRecasts, share * visited * (k + 8.0) / Recasts::work(state.partition)));
 }
 
@@ -59,6 +63,13 @@ void TreeGuided::recast(State& state) {
   if (!drawing_) recasts_each_ = tuned_recasts(state, n, moved_);
   double left = recasts_wanted_ >= 0.0 ? recasts_wanted_ : 0.001 * recasts_each_;
   for (; left >= 1.0 || (left > 0.0 && state.rng.uniform() < left); left -= 1.0) recasts_.move(state);
+  if (drawing_) return;
+  recasts_made_ += recasts_.proposed();
+  recasts_accepted_ += recasts_.accepted();
+  while (recasts_made_ >= kRemembered) {
+    recasts_made_ /= 2;
+    recasts_accepted_ /= 2;
+  }
 }
 
 // Where Gibbs mixes by itself every further move costs effective draws, where it does not they cost next to nothing: a sixth of
@@ -96,7 +107,8 @@ void TreeGuided::step(State& state) {
 }
 
 void TreeGuided::save(Carried& out) const {
-  out.counters.insert(out.counters.end(), {drawing_, moves_each_, singles_each_, recasts_each_, moved_});
+  out.counters.insert(out.counters.end(),
+                      {drawing_, moves_each_, singles_each_, recasts_each_, recasts_made_, recasts_accepted_, moved_});
   sweeps_.save(out);
   growth_.save(out);
 }
@@ -111,8 +123,11 @@ void TreeGuided::load(State& state, CarriedReader& in) {
   singles_each_ = in.counter();
   if (!in.first_layout()) {
     recasts_each_ = in.counter();
+    recasts_made_ = in.counter();
+    recasts_accepted_ = in.counter();
     moved_ = in.counter();
-    if (recasts_each_ < 0 || recasts_each_ > 1000.0 * kMostRecasts || moved_ < 0)
+    const bool counts = 0 <= recasts_accepted_ && recasts_accepted_ <= recasts_made_ && recasts_made_ < kRemembered && moved_ >= 0;
+    if (!counts || recasts_each_ < 0 || recasts_each_ > 1000.0 * kMostRecasts)
       throw std::invalid_argument("a kernel's memory has a number of moves that it cannot have");
   }
   const bool few =

@@ -8,9 +8,10 @@ seed below each of its children, and hands the remaining blocks of the tree to t
 evidence; a merge replays the split that would undo it. Births and deaths of clusters of one row go by weights that
 the warm-up has seen.
 
-Where many rows are in doubt, a few neighbouring clusters are recast as one more or one fewer with their labels summed out: a mixture is
-fitted to their rows by soft clustering from random seeds, and parameters drawn about that fit stand against those of the present clusters,
-among others drawn about a fit of as many. Splits and merges hand rows out one by one and must get past the partitions in between; this need not.
+Where many rows are in doubt, a few neighbouring clusters are recast as one more or one fewer with their labels summed out: a
+mixture is fitted to their rows by soft clustering from random seeds, and parameters drawn about that fit stand against those of the
+present clusters, among others drawn about a fit of as many. Splits and merges hand rows out one by one and must get past the
+partitions in between; this need not.
 
 Guides grown here come from one pass of incremental Bayesian hierarchical clustering each, decided by the rows, the prior and the
 seed alone; chains that follow one another have them in common. The warm-up begins at the partition of the first such pass where that
@@ -52,9 +53,9 @@ class TreeGuided(Kernel):
         Births and deaths of clusters of one row proposed an iteration, once the warm-up is over. By default enough to renew
         such clusters in every iteration. 0 for none.
     recasts : float, optional
-        Windows of one to five neighbouring clusters recast an iteration, a fraction as a probability. By default so many that they cost up to
-        0.6 of a sweep where a tenth of the rows or more move in a sweep, and less in proportion. 0 for none. There are none under a
-        `MixedNRM` prior, nor for likelihoods whose rows cannot count in part, such as `Multinomial` and `Custom`.
+        Windows of one to five neighbouring clusters recast an iteration, a fraction as a probability. By default so many that they
+        cost up to 0.6 of a sweep where a tenth of the rows or more move in a sweep, and less in proportion. 0 for none. There are
+        none under a `MixedNRM` prior, nor for likelihoods whose rows cannot count in part, such as `Multinomial` and `Custom`.
     guides : int, linkage matrix, or list of them
         How many guide trees each chain follows; every proposal follows one of them, drawn at random. So many chains grow that many
         between them. Or your own, as SciPy linkage matrices of shape (n - 1, 4).

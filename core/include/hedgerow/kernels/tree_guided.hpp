@@ -12,7 +12,7 @@ namespace hedgerow {
 class TreeGuided final : public Kernel {
  public:
   // global_moves kTuned: 20 to 100 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
-  // recasts kTuned: as many as cost a part of a sweep that grows with the share of rows in doubt.
+  // recasts kTuned: as many as cost a part of a sweep, or two where they succeed, and less where few rows are in doubt.
   // single_moves kTuned: none in the warm-up, which finds out where they pay, and then enough to renew the clusters of one row.
   static constexpr int kTuned = -1;
   TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate);
@@ -32,7 +32,7 @@ class TreeGuided final : public Kernel {
  private:
   static constexpr int kMostClimbing = 100;
   void recast(State& state);
-  static int tuned_recasts(const State& state, double visited, double moving);
+  int tuned_recasts(const State& state, double visited, double moving) const;
   static int tuned_moves(const State& state, double visited, double share, double least, double most);
 
   GuideGrowth growth_;
@@ -46,6 +46,7 @@ class TreeGuided final : public Kernel {
   bool settled_ = false;  // it is in its last part
   // Moves of the next iteration. A warm-up in which none is accepted soon proposes fewer.
   int moves_each_ = kMostClimbing, singles_each_ = 0, recasts_each_ = 0;  // recasts in thousandths
+  int recasts_made_ = 0, recasts_accepted_ = 0;                           // of late, in the warm-up
   int moved_ = 0;                                                         // rows, in the last sweep of the warm-up
 };
 
