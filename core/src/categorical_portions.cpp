@@ -1,6 +1,6 @@
 // Clusters of rows that count in part, for columns of levels.
 //
-// Neighbouring columns are read together as one column of their joint levels, as long as these are no more than the rows of the window:
+// Neighbouring columns are read together as one column of their joint levels, as long as these are few next to the rows of the window:
 // counts of joint levels are folded into those of the columns, and log probabilities of joint levels built up from theirs. An
 // entry that is missing is one more level, of log probability 0. An atom is that of the family's Statistics.
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace hedgerow {
 namespace {
 
-constexpr int kMostJoint = 1024;  // levels that stay near at hand
+constexpr int kRowsEach = 8, kMostJoint = 1024;  // rows to a joint level at least, as a level costs some; levels that stay near at hand
 
 class CategoricalPortions final : public Portions {
  public:
@@ -96,7 +96,7 @@ class CategoricalPortions final : public Portions {
   void group() {
     groups_.clear();
     for (int j = 0; j < f_.columns(); ++j) {
-      if (groups_.empty() || groups_.back().levels > std::min(room_, kMostJoint) / width(j)) groups_.push_back({j, j, 1});
+      if (groups_.empty() || groups_.back().levels > std::min(room_ / kRowsEach, kMostJoint) / width(j)) groups_.push_back({j, j, 1});
       groups_.back().last = j + 1;
       groups_.back().levels *= width(j);
     }
@@ -106,12 +106,13 @@ class CategoricalPortions final : public Portions {
   // The counts of column j, the last of those that the first `left` joint levels are of, and those of the joint levels of the others.
   void fold(int j, int left) {
     double* count = count_.data() + f_.first(j);
-    std::fill_n(count, levels(j), 0.0);
-    for (int r = 0, at = 0; at < left; ++r) {
-      double sum = 0.0;
-      for (int l = 0; l < width(j); ++l, ++at) {
-        sum += joint_[at];
-        if (l < levels(j)) count[l] += joint_[at];
+    const int own = levels(j), step = width(j);
+    std::fill_n(count, own, 0.0);
+    for (int r = 0, at = 0; at < left; ++r, at += step) {
+      double sum = own < step ? joint_[at + own] : 0.0;
+      for (int l = 0; l < own; ++l) {
+        sum += joint_[at + l];
+        count[l] += joint_[at + l];
       }
       joint_[r] = sum;
     }
