@@ -84,6 +84,7 @@ class CategoricalPortions final : public Portions {
       for (int i = 0; i < room_; ++i) out[i] += joint_[code[i]];
     }
   }
+  bool pays() const override { return false; }
 
  private:
   struct Group {

@@ -1,4 +1,6 @@
 // Clusters of rows that count in part under a product: those of its parts, side by side; logs add up.
+#include <algorithm>
+
 #include "hedgerow/aligned.hpp"
 #include "hedgerow/likelihoods/product.hpp"
 
@@ -44,6 +46,10 @@ class ProductPortions final : public Portions {
       parts_[p]->log_densities(atom, work_.data());
       for (std::size_t i = 0; i < work_.size(); ++i) out[i] += work_[i];
     }
+  }
+
+  bool pays() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->pays(); });
   }
 
  private:

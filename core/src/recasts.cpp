@@ -199,9 +199,9 @@ void Recasts::move(State& state) {
   for (std::size_t t = 1; t < back.size(); ++t) back[t] = fit_.draw(rng, other_);
 
   const double mass_there = log_mean(there), mass_back = log_mean(back);
-  if (log_accept >= mass_there - mass_back + kHopeless) return;
+  if (!(log_accept < mass_there - mass_back + kHopeless)) return;
   const double log_r = mass_there - mass_back - log_chosen(state, taken_);
-  if (log_accept >= log_r) return;  // the way back has a chance of at most one
+  if (!(log_accept < log_r)) return;  // the way back has a chance of at most one
   double left = rng.uniform() * static_cast<double>(there.size());
   std::size_t chosen = 0;
   while (chosen + 1 < there.size() && (left -= std::exp(there[chosen] - mass_there)) >= 0.0) ++chosen;

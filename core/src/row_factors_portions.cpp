@@ -19,6 +19,7 @@ class RowFactorPortions final : public Portions {
   void middle_atom(int, double*) const override {}
   void draw_atom(int, Rng&, double*) const override {}
   void log_densities(const double*, double* out) const override { std::copy(logs_.begin(), logs_.end(), out); }
+  bool pays() const override { return false; }
 
  private:
   const RowFactors& f_;

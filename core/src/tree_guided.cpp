@@ -13,10 +13,10 @@ constexpr int kMoves = 20;              // at most, of draws
 constexpr double kLeastClimbing = 4e5;  // of the warm-up at least so many over the number of rows, and from 5 to kMoves
 constexpr double kRenewal = 10.0;       // moves for each cluster of one row that is to be renewed
 constexpr double kSingles = 0.1;        // of the rows visited, at most so many such moves
-constexpr double kRecasting = 0.3;      // of a sweep's work, where kInDoubt of the rows move in a sweep or more ...
-constexpr double kThriving = 1.5;       // and so much more where one move in kSuccess or more is accepted
-constexpr double kInDoubt = 0.1, kSuccess = 0.003;
-constexpr int kRemembered = 400;      // moves; of older ones half count
+// Recasts cost so many sweeps where kInDoubt of the rows move in a sweep or more and one recast in 1/kSuccess or more is accepted.
+constexpr double kRecasting = 1.5, kInDoubt = 0.1, kSuccess = 0.003;
+constexpr double kUnseen = 100.0;     // recasts, as good as they need be, that count before any were seen
+constexpr int kRemembered = 1000;     // recasts; of older ones half count
 constexpr double kMostRecasts = 3.0;  // an iteration
 constexpr double kSettled = 0.65;     // share of the warm-up from which what rows do is what they will do
 }  // namespace
@@ -49,8 +49,8 @@ int TreeGuided::tuned_moves(const State& state, double visited, double share, do
 
 int TreeGuided::tuned_recasts(const State& state, double visited, double moving) const {
   const double n = state.partition.rows(), k = state.partition.clusters();
-  const double success = (recasts_accepted_ + 0.1) / (recasts_made_ + 0.25 * kRemembered);
-  const double share = (kRecasting + kThriving * std::min(1.0, success / kSuccess)) * std::min(1.0, moving / (kInDoubt * n));
+  const double success = (recasts_accepted_ + kSuccess * kUnseen) / (recasts_made_ + kUnseen);
+  const double share = kRecasting * std::min(1.0, success / kSuccess) * std::min(1.0, moving / (kInDoubt * n));
   return static_cast<int>(1000.0 * std::min(kMostRecasts, share * visited * (k + 8.0) / Recasts::work(state.partition)));
 }
 
@@ -59,7 +59,7 @@ void TreeGuided::recast(State& state) {
   recasts_.forget();
   if (recasts_wanted_ == 0.0 || n == 1 || !state.measure.trivial_q()) return;
   recasts_.attach(state);
-  if (!recasts_.possible()) return;
+  if (recasts_wanted_ == kTuned ? !recasts_.pays() : !recasts_.possible()) return;
   if (!drawing_) recasts_each_ = tuned_recasts(state, n, moved_);
   double left = recasts_wanted_ >= 0.0 ? recasts_wanted_ : 0.001 * recasts_each_;
   for (; left >= 1.0 || (left > 0.0 && state.rng.uniform() < left); left -= 1.0) recasts_.move(state);

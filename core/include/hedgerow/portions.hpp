@@ -23,6 +23,8 @@ class Portions {
   virtual void draw_atom(int slot, Rng& rng, double* atom) const = 0;
   // log L(row | atom) of every row, raised to the likelihood's power.
   virtual void log_densities(const double* atom, double* out) const = 0;
+  // Whether windows of such clusters are worth recasting: the more parameters a cluster has, the rarer that succeeds.
+  virtual bool pays() const { return true; }
 };
 
 }  // namespace hedgerow

@@ -54,8 +54,9 @@ class TreeGuided(Kernel):
         such clusters in every iteration. 0 for none.
     recasts : float, optional
         Windows of one to five neighbouring clusters recast an iteration, a fraction as a probability. By default so many that they
-        cost up to 0.6 of a sweep where a tenth of the rows or more move in a sweep, and less in proportion. 0 for none. There are
-        none under a `MixedNRM` prior, nor for likelihoods whose rows cannot count in part, such as `Multinomial` and `Custom`.
+        cost up to one and a half sweeps, fewer the rarer they succeed and the fewer rows move in a sweep, and none for tables of
+        levels alone. 0 for none. There are none under a `MixedNRM` prior, nor for likelihoods whose rows cannot count in part, such
+        as `Multinomial` and `Custom`.
     guides : int, linkage matrix, or list of them
         How many guide trees each chain follows; every proposal follows one of them, drawn at random. So many chains grow that many
         between them. Or your own, as SciPy linkage matrices of shape (n - 1, 4).
@@ -140,10 +141,11 @@ class TreeGuided(Kernel):
             wanted = f"join the {site.likelihood.n_rows} rows of X"
             require(len(linkage) + 1 == site.likelihood.n_rows, "TreeGuided", "guides", linkage, wanted)
             given.append(_as_guide(linkage))
-        large, small, windows = (TUNED if moves is None else moves for moves in (self.global_moves, self.single_moves, self.recasts))
-        wanted = 0 if given else self.guides
+        large, small = (TUNED if moves is None else moves for moves in (self.global_moves, self.single_moves))
+        windows = float(TUNED if self.recasts is None else self.recasts)
+        grown = 0 if given else self.guides
         rate = float(self.sweep_rate)
-        return _core.tree_guided(given, wanted, site.seed, site.sequence, large, small, float(windows), self.anneal, rate)
+        return _core.tree_guided(given, grown, site.seed, site.sequence, large, small, windows, self.anneal, rate)
 
 
 def _read_linkage(linkage: Any) -> npt.NDArray[np.float64]:

@@ -26,6 +26,8 @@ class Recasts {
   void attach(State& state);
   // Whether rows of this kind can count in part, which moves take, as they take a measure of one group.
   bool possible() const { return portions_ != nullptr; }
+  // Whether it has been seen to pay for such rows.
+  bool pays() const { return possible() && portions_->pays(); }
   void move(State& state);
   // What a move costs on average, in looks at a row under a cluster.
   static double work(const Partition& partition);
