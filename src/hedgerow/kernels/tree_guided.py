@@ -55,8 +55,8 @@ class TreeGuided(Kernel):
     recasts : float, optional
         Windows of one to five neighbouring clusters recast an iteration, a fraction as a probability. By default so many that they
         cost up to one and a half sweeps, fewer the rarer they succeed and the fewer rows move in a sweep, and none for tables of
-        levels alone. 0 for none. There are none under a `MixedNRM` prior, nor for likelihoods whose rows cannot count in part, such
-        as `Multinomial` and `Custom`.
+        levels alone or full covariances in more than eight columns. 0 for none. There are none under a `MixedNRM` prior, nor for
+        likelihoods whose rows cannot count in part, such as `Multinomial` and `Custom`.
     guides : int, linkage matrix, or list of them
         How many guide trees each chain follows; every proposal follows one of them, drawn at random. So many chains grow that many
         between them. Or your own, as SciPy linkage matrices of shape (n - 1, 4).
