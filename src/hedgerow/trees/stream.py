@@ -127,7 +127,7 @@ class TreeStream:
         if forget is not None and max_nodes is not None:
             raise ParameterError(f"{owner}(max_nodes={max_nodes}): max_nodes must be None with forget, which bounds memory by itself.")
         self._model = model
-        self._options = (int(max_nodes or 0), revise, remember, int(repeats), *half_life)
+        self._options = (int(max_nodes or 0), bool(revise), bool(remember), int(repeats), *half_life)
         self._seed = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         self._lock = threading.RLock()
         self._core: _core.TreeStream | None = None
