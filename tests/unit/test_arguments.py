@@ -75,7 +75,7 @@ def test_numpys_own_numbers_and_truths_are_as_good_as_pythons() -> None:
     for kernel in (hr.Gibbs(collapse=yes), hr.TreeGuided(anneal=yes, guides=one, sweep_rate=1.0)):
         assert repr(kernel) == repr(eval(repr(kernel), vars(hr)))
         assert hr.sample(model, X, kernel=kernel, draws=2, warmup=2, chains=1, seed=0, progress=False).n == 26
-    stream = hr.TreeStream(model, revise=yes, remember=yes)
+    stream = hr.trees.TreeStream(model, revise=yes, remember=yes)
     stream.add(X)
     assert len(stream.labels) == 26
 
