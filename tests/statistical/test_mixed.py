@@ -35,7 +35,7 @@ KERNELS = {
     "SplitMerge": hr.SplitMerge(scans=2, subset=2),
     "TreeGuided": hr.TreeGuided(guides=CATERPILLAR, sweep_rate=0.0, global_moves=6, single_moves=0),
     "TreeGuided, singles": hr.TreeGuided(sweep_rate=0.0, global_moves=0, single_moves=15),
-    "TreeGuided, grown": hr.TreeGuided(global_moves=3),
+    "TreeGuided, grown": hr.TreeGuided(global_moves=3, recasts=0),
 }
 
 
