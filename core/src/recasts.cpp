@@ -190,11 +190,11 @@ void Recasts::move(State& state) {
   const double sigma = state.measure.sigma(), log_alone = state.measure.log_kappa(1) - lgamma(1.0 - sigma);
   place_present(state, sigma);
 
-  fit_.fit(rng, *portions_, rows_, to, sigma, log_alone);
+  if (!fit_.fit(rng, *portions_, rows_, to, sigma, log_alone)) return;
   std::vector<double> there(tries_of(to)), back(tries_of(from));
   tries_.resize(std::max(tries_.size(), there.size()));
   for (std::size_t t = 0; t < there.size(); ++t) there[t] = fit_.draw(rng, tries_[t]);
-  fit_.fit(rng, *portions_, rows_, from, sigma, log_alone);
+  if (!fit_.fit(rng, *portions_, rows_, from, sigma, log_alone)) return;
   back[0] = fit_.log_weight(present_);
   for (std::size_t t = 1; t < back.size(); ++t) back[t] = fit_.draw(rng, other_);
 

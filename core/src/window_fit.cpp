@@ -104,7 +104,7 @@ double WindowFit::improve(int passes) {
   }
 }
 
-void WindowFit::fit(Rng& rng, Portions& portions, std::span<const int> rows, int clusters, double sigma, double log_alone) {
+bool WindowFit::fit(Rng& rng, Portions& portions, std::span<const int> rows, int clusters, double sigma, double log_alone) {
   portions_ = &portions;
   n_ = static_cast<int>(rows.size());
   room_ = padded(n_);
@@ -125,7 +125,7 @@ void WindowFit::fit(Rng& rng, Portions& portions, std::span<const int> rows, int
     for (int start = 0; start < kStarts; ++start) {
       seed(rng);
       const double reached = improve(kShort);
-      if (!(reached > top)) continue;
+      if (start > 0 && !(reached > top)) continue;
       top = reached;
       best = share_;
       entropy = entropy_;
@@ -142,6 +142,7 @@ void WindowFit::fit(Rng& rng, Portions& portions, std::span<const int> rows, int
     evidence_[j] = portions.weigh(j, share);
     shape_[j] = std::max(rho * size - sigma, kLeastShape);
   }
+  return std::all_of(evidence_.begin(), evidence_.end(), [](double log_p) { return std::isfinite(log_p); });
 }
 
 double WindowFit::draw(Rng& rng, Placed& out) {

@@ -140,3 +140,17 @@ TEST_CASE("a window of two clusters far apart weighs what they do") {
   fit.fit(rng, *portions, rows, 2, sigma, log_alone);
   for (int t = 0; t < 20; ++t) CHECK(std::abs(fit.draw(rng, placed) - mass) < 1e-6);
 }
+
+// Rows so far out that their squares leave the floats: the fit says so, and does not run on with numbers that are none.
+TEST_CASE("a window that no number holds is left alone") {
+  Rng rng(5);
+  const int n = 12;
+  std::vector<double> x = normals(rng, 2 * n, 1e200);
+  const std::vector<double> mean(2, 0.0), psi = {1.0, 0.0, 0.0, 1.0};
+  const GaussianWishart likelihood(x.data(), n, 2, mean.data(), 0.1, 8.0, psi.data());
+  auto portions = likelihood.portions();
+  std::vector<int> rows(n);
+  std::iota(rows.begin(), rows.end(), 0);
+  WindowFit fit;
+  for (const int k : {1, 2, 3}) CHECK(!fit.fit(rng, *portions, rows, k, 0.2, 0.0));
+}

@@ -12,7 +12,7 @@ namespace hedgerow {
 class TreeGuided final : public Kernel {
  public:
   // global_moves kTuned: 20 to 100 in the warm-up, where they do the climbing, and then so many that they cost a small part of a sweep.
-  // recasts kTuned: as many as cost a part of a sweep, or two where they succeed, and less where few rows are in doubt.
+  // recasts kTuned: up to one and a half sweeps of work, less the rarer they succeed and the fewer rows are in doubt.
   // single_moves kTuned: none in the warm-up, which finds out where they pay, and then enough to renew the clusters of one row.
   static constexpr int kTuned = -1;
   TreeGuided(Guides given, GuideSource grown, int global_moves, int single_moves, double recasts, double sweep_rate);

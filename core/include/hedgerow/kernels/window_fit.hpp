@@ -27,8 +27,8 @@ struct Placed {
 
 class WindowFit {
  public:
-  // `log_alone` is log κ₀.
-  void fit(Rng& rng, Portions& portions, std::span<const int> rows, int clusters, double sigma, double log_alone);
+  // `log_alone` is log κ₀. False where rounding has spoilt the fit, and nothing can be drawn about it.
+  bool fit(Rng& rng, Portions& portions, std::span<const int> rows, int clusters, double sigma, double log_alone);
   // Parameters at random; returns log [p(π, θ, X) / their density].
   double draw(Rng& rng, Placed& out);
   // The same weight of parameters from elsewhere.
@@ -53,7 +53,7 @@ class WindowFit {
 // log Σ over all orders o of exp(Σ_j a[j][o(j)]), a square of k² logs in rows.
 double log_permanent(std::span<const double> a, int k);
 
-// π of the Dirichlet law with these shapes, as logs; returns nothing below the least float's log.
+// π of the Dirichlet law with these shapes, as logs.
 void draw_log_shares(Rng& rng, std::span<const double> shapes, std::vector<double>& out);
 
 }  // namespace hedgerow
