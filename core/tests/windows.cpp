@@ -101,6 +101,14 @@ TEST_CASE("a permanent is the sum over all orders") {
   }
 }
 
+// Row i of n into slot i % slots of nodes; returns the rows.
+static std::vector<int> filled(Statistics& statistics, int n, int slots) {
+  statistics.reserve(slots);
+  std::vector<int> rows(n);
+  for (int i = 0; i < n; ++i) statistics.add(i % slots, rows[i] = i);
+  return rows;
+}
+
 // A single cluster is its own posterior: the weight of whatever is drawn is the mass there is.
 TEST_CASE("a window of one cluster weighs what the cluster does") {
   Rng rng(3);
@@ -109,9 +117,7 @@ TEST_CASE("a window of one cluster weighs what the cluster does") {
     const GaussianWishart likelihood = gaussian(rng, n, d);
     auto portions = likelihood.portions();
     auto statistics = likelihood.statistics(Layout::nodes);
-    statistics->reserve(1);
-    std::vector<int> rows(n);
-    for (int i = 0; i < n; ++i) statistics->add(0, rows[i] = i);
+    const std::vector<int> rows = filled(*statistics, n, 1);
     const double sigma = 0.3, log_alone = -0.4, mass = log_alone + hedgerow::lgamma(n - sigma) + statistics->log_marginal(0);
     WindowFit fit;
     Placed placed;
@@ -130,9 +136,7 @@ TEST_CASE("a window of two clusters far apart weighs what they do") {
   const GaussianWishart likelihood(x.data(), n, 1, &mean, 0.1, 5.0, &psi);
   auto portions = likelihood.portions();
   auto statistics = likelihood.statistics(Layout::nodes);
-  statistics->reserve(2);
-  std::vector<int> rows(n);
-  for (int i = 0; i < n; ++i) statistics->add(i % 2, rows[i] = i);
+  const std::vector<int> rows = filled(*statistics, n, 2);
   const double sigma = 0.2, log_alone = -0.7;
   const double mass = 2.0 * (log_alone + hedgerow::lgamma(n / 2 - sigma)) + statistics->log_marginal(0) + statistics->log_marginal(1);
   WindowFit fit;
