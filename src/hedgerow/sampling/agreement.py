@@ -103,7 +103,8 @@ class Course:
 
     `before` are the iterations of earlier warm-ups and of draws that were thrown away, `most` those of all together; `height` and
     `apart` are the mean log joint and the R-hat after the warm-up before. `settled`: no other warm-up will follow. `pupils` have gone
-    on from where the chain `teacher` stood; `easing`: they have just done so, and this round's draws will be thrown away.
+    on from where the chain `teacher` stood, or, if places were `made`, from partitions made of the clusters of several, and the teacher
+    is the heaviest chain that stayed; `easing`: they have just done so, and this round's draws will be thrown away.
     """
 
     most: int
@@ -116,6 +117,7 @@ class Course:
     teacher: int | None = None
     pupils: tuple[int, ...] = ()
     easing: bool = False
+    made: bool = False
 
     @classmethod
     def begin(cls, until: Agreement, most: int) -> Course:
@@ -149,10 +151,10 @@ class Course:
         """Whether these draws, of the last round before any is kept for good, leave chains so far apart that they may learn."""
         return len(log_joint) > 1 and not self.settled and judge(log_joint, n_clusters).rhat > FAR_APART
 
-    def after_lesson(self, until: Agreement, teacher: int, pupils: tuple[int, ...]) -> Course:
+    def after_lesson(self, until: Agreement, teacher: int | None, pupils: tuple[int, ...], made: bool = False) -> Course:
         """The round after a lesson: what was drawn before it counts no more, and no other lesson or warm-up will follow."""
         drawn = replace(self, before=self.before + self.warmup + self.draws, warmup=0, draws=min(FIRST_DRAWS, until.max_draws))
-        return replace(drawn, settled=True, teacher=teacher, pupils=pupils, easing=True)
+        return replace(drawn, settled=True, teacher=teacher, pupils=pupils, easing=True, made=made)
 
     def stored(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -170,7 +172,7 @@ class Course:
             raise ValueError("chains that no run has")
         most, warmup, draws, before = counts
         course = cls(most, warmup, draws, before, bool(stored["settled"]), height, apart)
-        return replace(course, teacher=teacher, pupils=pupils, easing=bool(stored.get("easing", False)))
+        return replace(course, teacher=teacher, pupils=pupils, easing=bool(stored.get("easing")), made=bool(stored.get("made")))
 
 
 def verdict_words(until: Agreement, course: Course, verdict: Verdict, out_of_time: bool, interrupted: bool) -> dict[str, Any]:
@@ -178,7 +180,7 @@ def verdict_words(until: Agreement, course: Course, verdict: Verdict, out_of_tim
     asked_for = until.ess >= ENDLESS
     agreed = verdict.rhat <= until.rhat if asked_for else verdict.meets(until)
     told = f"R-hat {verdict.rhat:.2f}, {verdict.ess:.0f} effective draws" if math.isfinite(verdict.rhat) else "too few draws to tell"
-    told += "; not independent, some set out from where another stood" if course.pupils else ""
+    told += f"; not independent, some set out from {_whence(course)}" if course.pupils else ""
     if agreed:
         why = f"the chains agree ({told})"
     elif interrupted:
@@ -189,5 +191,9 @@ def verdict_words(until: Agreement, course: Course, verdict: Verdict, out_of_tim
         why = f"{until.max_seconds:g} seconds were over before the chains agreed ({told})"
     else:
         why = f"{until.max_draws:,} draws of each chain, the most allowed (max_draws), were spent before the chains agreed ({told})"
-    taught = {"teacher": course.teacher, "pupils": list(course.pupils)} if course.pupils else None
+    taught = {"teacher": course.teacher, "pupils": list(course.pupils), "made": course.made} if course.pupils else None
     return {"agreed": agreed, "why": why, "taught": taught}
+
+
+def _whence(course: Course) -> str:
+    return "partitions made of the clusters of several" if course.made else "where another stood"
