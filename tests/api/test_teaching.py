@@ -15,6 +15,7 @@ from hedgerow.estimators.clusterer import _warn_if_apart
 from hedgerow.sampling import Chain, teaching
 from hedgerow.sampling.agreement import FIRST_DRAWS, Course
 from hedgerow.sampling.blocks import Begin
+from hedgerow.sampling.crossing import Member
 from hedgerow.sampling.plan import read_plan
 from hedgerow.sampling.teaching import Lesson, lesson_of, taught
 from hedgerow.summaries import canonical
@@ -45,7 +46,7 @@ def whole():
 
 def test_chains_that_are_stuck_take_over_where_there_is_more_mass_and_it_is_told(whole):
     alone = run(independent=True)
-    assert whole.run["until"]["taught"] == {"teacher": 1, "pupils": [0, 2]}
+    assert whole.run["until"]["taught"] == {"teacher": 1, "pupils": [0, 2], "made": False}
     assert alone.run["until"]["taught"] is None
     assert whole.n_clusters.min() > alone.n_clusters.min()
     assert whole.run["warmup"] == alone.run["warmup"] + 2 * FIRST_DRAWS  # what was drawn before the lesson, and what followed at once
@@ -73,7 +74,7 @@ def test_chains_that_agree_learn_nothing():
 
 def test_pupils_do_not_draw_what_their_teacher_draws():
     post = run(kernel=hr.Gibbs(subset=30))
-    assert post.run["until"]["taught"] == {"teacher": 1, "pupils": [0, 2]}
+    assert post.run["until"]["taught"] == {"teacher": 1, "pupils": [0, 2], "made": False}
     assert len({chain.tobytes() for chain in post.log_joint}) == 3
 
 
@@ -139,6 +140,7 @@ def test_few_draws_of_chains_far_behind_are_weighed_and_all_of_the_others(monkey
 
     monkeypatch.setattr(teaching, "_weigh", weigh)
     monkeypatch.setattr(teaching, "threads_for", lambda plan, bound: 1)
+    monkeypatch.setattr(teaching, "search", lambda plan, bound, members, pool, stopped: members)
     found = []
 
     def judge(masses):
@@ -150,7 +152,7 @@ def test_few_draws_of_chains_far_behind_are_weighed_and_all_of_the_others(monkey
     assert teaching.compare(plan, [Begin(0, 0)] * 4, lambda: False) == lesson
     assert [len(masses) for masses in found[0]] == weighed
     for index, masses in enumerate(found[0]):
-        assert masses == list(noise[index, : weighed[index]] + ahead[index])
+        assert list(masses) == list(noise[index, : weighed[index]] + ahead[index])
 
 
 def test_chains_that_are_weighed_in_two_goes_are_weighed_alike(monkeypatch):
@@ -176,9 +178,10 @@ def test_the_log_mass_is_what_it_says_it_is_even_of_a_row_that_is_nowhere_near_i
         assert Chain(model, X, hr.Gibbs(), labels=labels, seed=0).log_mass() == pytest.approx(wanted, rel=1e-9)
 
 
-def test_pupils_get_the_state_and_memory_of_the_teacher_but_not_its_random_numbers():
+def test_pupils_get_the_state_and_memory_of_their_place_but_not_its_random_numbers():
     begins = [Begin(9, {"labels": index, "kernel_whole": index, "rng": index}) for index in range(3)]
-    assert [begin.state for begin in taught(begins, Lesson(2, (0,)))] == [
+    lesson = Lesson(2, (0,), places=(Member(2, begins[2].state, (0.0,)),))
+    assert [begin.state for begin in taught(begins, lesson)] == [
         {"labels": 2, "kernel_whole": 2, "rng": 0},
         {"labels": 1, "kernel_whole": 1, "rng": 1},
         {"labels": 2, "kernel_whole": 2, "rng": 2},

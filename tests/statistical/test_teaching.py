@@ -34,7 +34,7 @@ def p_values() -> list[float]:
     """Of the partitions in the first kept draw of every chain and in the first of the next round, by Pearson's test."""
     wanted = hr.Agreement(rhat=1.0001, ess=1e9, max_draws=FIRST_DRAWS + 10)
     post = hr.sample(MODEL, X, kernel=hr.Gibbs(subset=2), warmup=40, chains=CHAINS, seed=3, until=wanted, progress=False)
-    assert len(post.run["until"]["taught"]["pupils"]) == CHAINS - 1
+    assert len(post.run["until"]["taught"]["pupils"]) >= CHAINS - 1
     exact = exact_posterior(MODEL, X)
     expected = CHAINS * exact.probabilities
     rare = expected < 10
@@ -57,8 +57,8 @@ def test_keeping_what_follows_a_lesson_at_once_is_caught(monkeypatch: pytest.Mon
 
 
 def test_a_lesson_between_kept_draws_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def go_on(self: Course, until: hr.Agreement, teacher: int, pupils: tuple[int, ...]) -> Course:
-        return replace(self, draws=until.max_draws, settled=True, teacher=teacher, pupils=pupils)
+    def go_on(self: Course, until: hr.Agreement, teacher: int | None, pupils: tuple[int, ...], made: bool) -> Course:
+        return replace(self, draws=until.max_draws, settled=True, teacher=teacher, pupils=pupils, made=made)
 
     monkeypatch.setattr(Course, "after_lesson", go_on)
     assert p_values()[1] < LEVEL
