@@ -70,11 +70,16 @@ class Tally:
         self._news: list[Update | None] = [None] * units
         self._stage: str | None = None
         self._passed = 0
+        self._aside = ""
         self.clock = time.monotonic()
 
     def see(self, update: Update) -> None:
         """News of one unit."""
-        self._news[update.chain] = update
+        self._news[update.chain], self._aside = update, ""
+
+    def say(self, words: str) -> None:
+        """What is done meanwhile, until there is news of a unit again."""
+        self._aside = words
 
     def enter(self, stage: str) -> None:
         """What is done from here on."""
@@ -121,8 +126,8 @@ class Tally:
 
     def words(self) -> str:
         """What is going on."""
-        if self._stage is not None:
-            return self._stage
+        if self._stage is not None or self._aside:
+            return self._stage or self._aside
         known = [news for news in self._news if news is not None]
         if not known:
             return ""
@@ -186,6 +191,11 @@ class Progress:
     def show(self, update: Update) -> None:
         """Show news of one chain."""
         self.tally.see(update)
+        self.draw()
+
+    def say(self, words: str) -> None:
+        """Show what is done meanwhile."""
+        self.tally.say(words)
         self.draw()
 
     def move(self, done: int, total: int | None, words: str) -> None:
@@ -322,6 +332,10 @@ class _Adopted(Progress):
     def show(self, update: Update) -> None:
         self._shown.tally = self.tally
         self._shown.show(update)
+
+    def draw(self) -> None:
+        self._shown.tally = self.tally
+        self._shown.draw()
 
 
 _JOB: ContextVar[_Job | None] = ContextVar("hedgerow_job", default=None)

@@ -105,9 +105,9 @@ def sample(
         (`hedgerow.kernels.Tempered`). Draws stay exact; each copy costs as much as the chain. `posterior.run["temper"]` has the
         share of trades made.
     independent : bool
-        With `until`, chains that the warm-up leaves far apart compare where they stand, and those that clearly have less mass about
-        them go on from the heaviest. Kept draws begin after that and are exact; that chains agree then proves less, which
-        `posterior.run["until"]["taught"]` and the summary say. True: chains share nothing.
+        With `until`, chains that the warm-up leaves far apart compare where they stand, partitions are made of the clusters of several,
+        and those that clearly have less mass about them go on from the heaviest. Kept draws begin after that and are exact; that chains
+        agree then proves less, which `posterior.run["until"]["taught"]` and the summary say. True: chains share nothing.
     copies : Copies, optional
         Rows of X that are exact copies of others, as `propose(X).copies` has them: one of each counts, and copies are put with their
         rows. With `times` only rows of one time are copies.
@@ -263,7 +263,7 @@ class _Run:
                 self.watch_time()
 
             try:
-                self.run_rounds(run_chains, tell)
+                self.run_rounds(run_chains, tell, bars.say)
             except KeyboardInterrupt:
                 self.stop.interrupted = True
             except BaseException as error:
@@ -275,7 +275,7 @@ class _Run:
                 raise KeyboardInterrupt if self.stop.interrupted else RuntimeError("A callback stopped the run before a draw.")
             return self.posterior()
 
-    def run_rounds(self, run_chains: RunChains, tell: Callable[[News], None]) -> None:
+    def run_rounds(self, run_chains: RunChains, tell: Callable[[News], None], say: Callable[[str], None]) -> None:
         """One round, or as many as the chains need to agree."""
         while True:
             run_chains(Round(self.plan, self.begins, self.recorder.pace, self.store, tell, self.stop))
@@ -292,12 +292,13 @@ class _Run:
                 self.begins = [replace(begin, done=at) for begin, at in zip(self.begins, done, strict=True)]
                 self.turn(replace(course, draws=few))
                 continue
-            if self.stop.asked or self.stop.interrupted or self.out_of_time:
+            if self.stopped():
                 return
             traces = self.recorder.traces()
             following = course.follow(until, **traces)
             if following is not None and following.settled and not self.plan.independent and course.may_learn(**traces):
-                self.begins, following = learn(self.plan, self.begins, following, lambda: self.stop.asked)
+                say("chains compare where they stand")
+                self.begins, following = learn(self.plan, self.begins, following, self.stopped)
             if following is None:
                 return
             self.turn(following)
@@ -318,6 +319,11 @@ class _Run:
             self.begins = [Begin(0, None if begin.state is None else fresh(begin.state)) for begin in self.begins]
         self.plan = self.plan.at(course)
         self.recorder.turn(course, self.begins if again else None)
+
+    def stopped(self) -> bool:
+        """Whether a person, a callback or the clock has stopped the run."""
+        self.watch_time()
+        return self.stop.asked or self.stop.interrupted
 
     def watch_time(self) -> None:
         """Stop chains whose time is over; once they draw their last few nothing stops those."""
