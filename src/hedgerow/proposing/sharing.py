@@ -2,14 +2,16 @@
 
 A covariance for each cluster is much to learn. Where clusters differ along few of many directions all rows in one cluster are then
 likelier than any two. So measurements that are correlated within a cluster are also tried with a base measure that expects all
-covariances to be nearly one, which is found in the rows (`GaussianWishart.shared`). Trees over the measurements alone, gaps filled in once,
-are compared, every number of that covariance paid for as BIC does; odds of 3 : 1 are asked.
+covariances to be nearly one, which is found in the rows (`GaussianWishart.shared`). Trees over the measurements alone, gaps filled in
+once, are compared, every number of that covariance paid for as BIC does; odds of 3 : 1 are asked.
 
 * Where the tree had one cluster by default, one bell curve over all rows is what there is to beat: its covariance is found in the rows
-  as well, and costs as much. Rows spread evenly over a box, or along a bend, are no reason for clusters of one shape.
+  as well, and costs as much. Rows spread evenly over a box are no reason for clusters of one shape.
 * Where it had more, that tree is. One covariance for all may be likelier even if clusters differ in shape, and tile them, as it knows
   how columns are correlated before it has seen a cluster. So it may not take more clusters, unless it is likelier as well than
   clusters that are each expected to have that covariance, but free to differ from it.
+
+Where columns are set aside afterwards, those that are left are judged again.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Full covariances in many columns have more to learn than few rows teach, columns that say nothing drown those that do, and counts that
 vary more than Poisson's law allows are tiled with clusters. So each proposal is held against a simpler one on rows left out (half of
 them, at most some hundreds, put into trees). Directions that columns share (`Principal`), taken from all rows, would know those left
-out; where they are proposed, or one covariance that clusters share, all that is compared is fitted to the other half. The density of such rows nearly always prefers the more
-flexible of two models, so it says something where it does not:
+out, and so would a covariance that clusters share; where they are proposed, all that is compared is fitted to the other half. The
+density of such rows nearly always prefers the more flexible of two models, so it says something where it does not:
 
 * With up to fifty rows a column, measurements are also tried with columns apart, those set aside about which the clusters of the others
   say nothing (`hedgerow.proposing.aside`), or all that tell nothing (`hedgerow.proposing.telling`), whichever is better; these keep
