@@ -72,15 +72,15 @@ def test_rows_that_do_not_speak_for_it(X: np.ndarray) -> None:
     assert not hr.propose(X).shared
 
 
-def test_it_may_not_take_more_clusters_that_are_free_to_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However likely: planted trees say so, once with clusters likelier that have a covariance of their own about the one in common."""
+def test_clusters_that_are_free_to_differ_must_be_less_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted trees: one covariance is likelier than what is expected by default, and free ones about it are likelier or not."""
     X, _, _ = alike(200, 3, 2, 6.0)
     first = hr.likelihood_for(X)
     resolved = first.likelihood.resolve(first.X)
-    for clusters, free, taken in ((3, 1e6, True), (4, 1e6, False), (4, -1e6, True)):
-        trees = iter([(0.0, 3), (1e4, clusters)])
-        monkeypatch.setattr(module, "best_forest", lambda *_, trees=trees: next(trees))
-        monkeypatch.setattr(module, "tree_score", lambda *_, free=free: free)
+    for before, free, taken in ((0.0, 2e4, False), (0.0, 0.0, True), (2e4, 0.0, False)):
+        trees = iter([1e4, free, free, free])
+        monkeypatch.setattr(module, "best_forest", lambda *_, before=before: (before, 3))
+        monkeypatch.setattr(module, "tree_score", lambda *_, trees=trees: next(trees))
         assert bool(module.with_shared(first, resolved)[0].shared) == taken
 
 

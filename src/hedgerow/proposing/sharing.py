@@ -1,4 +1,4 @@
-"""One covariance that clusters share: proposed where rows speak for it, and clusters do not become more by it for no reason.
+"""One covariance that clusters share: proposed where rows speak for it.
 
 A covariance for each cluster is much to learn. Where clusters differ along few of many directions all rows in one cluster are then
 likelier than any two. So measurements that are correlated within a cluster are also tried with a base measure that expects all
@@ -7,9 +7,9 @@ once, are compared, every number of that covariance paid for as BIC does; odds o
 
 * Where the tree had one cluster by default, one bell curve over all rows is what there is to beat: its covariance is found in the rows
   as well, and costs as much. Rows spread evenly over a box are no reason for clusters of one shape.
-* Where it had more, that tree is. One covariance for all may be likelier even if clusters differ in shape, and tile them, as it knows
-  how columns are correlated before it has seen a cluster. So it may not take more clusters, unless it is likelier as well than
-  clusters that are each expected to have that covariance, but free to differ from it.
+* Where it had more, that tree is, and so are trees whose clusters are each expected to have that covariance, but free to differ from
+  it. Without the latter clusters that differ in shape would be tiled: a base measure that knows how columns are correlated before it
+  has seen a cluster is likelier than one that does not.
 
 Where columns are set aside afterwards, those that are left are judged again.
 """
@@ -68,11 +68,10 @@ def _is_shared(separate: GaussianWishart, rows: FloatArray) -> bool:
         return False
     shared = GaussianWishart.shared().resolve(rows)
     before, clusters = best_forest(separate.bind(rows))
-    after, fewer = best_forest(shared.bind(rows))
-    after -= price(np.asarray(shared.psi), len(rows))
+    after = tree_score(shared.bind(rows)) - price(np.asarray(shared.psi), len(rows))
     if clusters == 1:
         return after > _one_law(shared, rows) + LEAST_EVIDENCE
-    return after > before + LEAST_EVIDENCE and (fewer <= clusters or _more_than_free(shared, rows, after))
+    return after > before + LEAST_EVIDENCE and _more_than_free(shared, rows, after)
 
 
 def _one_law(shared: GaussianWishart, rows: FloatArray) -> float:
