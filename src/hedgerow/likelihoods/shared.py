@@ -47,16 +47,19 @@ def fit_shared(X: FloatArray, nu: float | None, bind: Bind) -> tuple[float, Floa
     n, d = X.shape
     rows = without_gaps(X[some_rows(n, d)])
     freedoms = FREEDOMS if nu is None else (max(nu - d, 1.0),)
-    found: list[tuple[float, float, FloatArray]] = []
-    for of_one_shape in bases(_within(rows), freedoms):
-        before = -np.inf
-        for freedom, psi in of_one_shape:
-            score = tree_score(bind(rows, freedom, psi)) - price(psi, len(rows))
-            if score <= before:
-                break
-            before = score
-            found.append((score, freedom, psi))
-    _, freedom, psi = max(found, key=lambda one: one[0])
+
+    def score(freedom: float, psi: FloatArray) -> float:
+        return tree_score(bind(rows, freedom, psi)) - price(psi, len(rows))
+
+    shapes = list(bases(_within(rows), freedoms))
+    first = [score(*of_one_shape[0]) for of_one_shape in shapes]
+    (freedom, psi), *surer = shapes[int(np.argmax(first))]
+    height = max(first)
+    for other in surer:
+        higher = score(*other)
+        if higher <= height:
+            break
+        height, (freedom, psi) = higher, other
     return (freedom if nu is None else nu), psi
 
 
