@@ -118,7 +118,8 @@ def test_chains_apart_are_told():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) * [1, 0.2]
     X[:150] += [0, 4]
-    stuck = HedgerowClusterer(draws=60, warmup=0, chains=4, random_state=1, kernel=Gibbs(subset=1), prior=DP(0.01))
+    quick = {"draws": 60, "warmup": 0, "chains": 4, "random_state": 1, "kernel": Gibbs(subset=1), "prior": DP(0.01)}
+    stuck = HedgerowClusterer(likelihood=GaussianWishart(), **quick)
     with pytest.warns(ConvergenceWarning, match=r"log joint \(R-hat .*differ from another's.*may depend on random_state"):
         stuck.fit(X)
 

@@ -52,7 +52,7 @@ def test_a_table_drawn_with_replacement_has_the_clusters_of_the_table() -> None:
     post = proposal.sample(**RUN)
     assert post.n == len(post.X) == 360
     assert adjusted_rand_score(y[drawn], post.point_estimate().labels) > 0.9
-    counted = hr.sample(proposal.mixture, X[drawn], **RUN)
+    counted = hr.sample(hr.Mixture(hr.DP(1.0), hr.GaussianWishart().resolve(X)), X[drawn], **RUN)
     assert counted.point_estimate().n_clusters > post.point_estimate().n_clusters  # heaps
 
 

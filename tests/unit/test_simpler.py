@@ -58,7 +58,8 @@ def test_columns_that_were_asked_for_stay() -> None:
 def test_columns_apart_where_rows_are_few_to_correlate_them() -> None:
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 4, 400)
-    X = rng.normal(size=(4, 40))[kind] + rng.normal(size=(400, 40))
+    widths = np.exp(rng.normal(0.0, 0.7, (4, 40)))
+    X = rng.normal(size=(4, 40))[kind] + widths[kind] * rng.normal(size=(400, 40))
     proposal = hr.propose(X)
     assert families(proposal) == {GaussianDiagonal}
     assert "columns apart, which describes rows left out better" in proposal.explained()

@@ -45,7 +45,7 @@ class DistributedProposal(Proposal):
 
     Parameters
     ----------
-    likelihood, reasons, X, reading, mixture, apart, aside :
+    likelihood, reasons, X, reading, mixture, apart, aside, shared :
         As of `hedgerow.Proposal`; X is the sample that was looked at.
     copies : None
         Rows in shards count each, also those that are exact copies of others.
@@ -134,7 +134,7 @@ def propose(
         reading = understand(table, columns)
         found = propose_here(Dataset(reading.read(table)[0], reading=reading), prior=prior)
         reading = None if reading.plain and isinstance(table, np.ndarray) else reading
-    fields = {name: getattr(found, name) for name in ("likelihood", "reasons", "X", "apart", "aside")}
+    fields = {name: getattr(found, name) for name in ("likelihood", "reasons", "X", "apart", "aside", "shared")}
     return DistributedProposal(**fields, reading=reading, mixture=found.mixture, shards=shards, client=client, rows=whole)
 
 

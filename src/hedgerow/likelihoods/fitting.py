@@ -23,7 +23,7 @@ from hedgerow.arguments import core_seed
 from hedgerow.data.nearness import region
 from hedgerow.likelihoods.moments import column_means, column_variances, spread
 
-__all__ = ["fit_diagonal", "fit_wishart", "some_rows", "tree_score", "without_gaps"]
+__all__ = ["best_forest", "fit_diagonal", "fit_wishart", "some_rows", "tree_score", "without_gaps"]
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -78,10 +78,10 @@ def without_gaps(X: FloatArray) -> FloatArray:
 
 def tree_score(bound: _core.Likelihood) -> float:
     """Log joint of the better of two forests built row by row, under a Dirichlet process of concentration 1."""
-    return _forest(bound, PASSES)[0]
+    return best_forest(bound)[0]
 
 
-def _forest(bound: _core.Likelihood, passes: int) -> tuple[float, int]:
+def best_forest(bound: _core.Likelihood, passes: int = PASSES) -> tuple[float, int]:
     """The log joint of the best of so many forests, and the clusters of the last."""
     word = core_seed(0)
     prior = _core.Prior("dp", {"alpha": 1.0, "sigma": 0.0, "tau": 1.0}, {})
@@ -110,7 +110,7 @@ def fit_wishart(
         return base.r, d + base.more, np.diag(base.share * _less_one(base.more) * scale**2)
 
     def score(some: FloatArray, base: Base, passes: int = PASSES) -> tuple[float, int]:
-        return _forest(bind(some, *measure(base)), passes)
+        return best_forest(bind(some, *measure(base)), passes)
 
     base = Base(FIRST_R if r is None else r, FIRST_SHARE, FIRST_FREEDOM if nu is None else freedoms[0])
     if n > 2:

@@ -33,12 +33,13 @@ from hedgerow.likelihoods.fitting import FIRST_R, fit_wishart
 from hedgerow.likelihoods.hyperparameters import as_number, as_vector, check_given, spread_out
 from hedgerow.likelihoods.moments import column_means, spread
 from hedgerow.likelihoods.scale_matrix import as_scale_matrix, full_matrix, lost_by_rounding, lower_factor
+from hedgerow.likelihoods.shared import fit_shared
 from hedgerow.reference import likelihoods as reference
 
 __all__ = ["GaussianParameters", "GaussianWishart"]
 
 OWNER = "GaussianWishart"
-NIPS2015 = "nips2015"
+NIPS2015, SHARED = "nips2015", "shared"
 #: psi and the scatter of X are added; were they further apart than this, rounding would lose one of them.
 LOG_WIDEST = 8 * float(np.log(10.0))
 #: Turns of missing entries and parameters in `sample_posterior`.
@@ -77,8 +78,8 @@ class GaussianWishart(Likelihood):
     psi : number or (d, d) positive definite, default fitted
         Shape of the clusters, (nu - d - 1) times their mean covariance; a number stands for that multiple of
         the identity.
-    rule : "nips2015", default the fitted base measure
-        How what is left out is taken from the data; see `nips2015`.
+    rule : "nips2015" or "shared", default the fitted base measure
+        How what is left out is taken from the data; see `nips2015` and `shared`.
 
     What is left out follows the units of X. A cluster is expected to have a share of the columns' variances; the share and nu are
     those under which a tree built on the rows is most probable, over a small grid (`hedgerow.likelihoods.fitting`); where clusters are
@@ -122,8 +123,8 @@ class GaussianWishart(Likelihood):
             agree = len(self.mean) == len(self.psi)
             require(agree, OWNER, "psi", self.psi, f"match the {len(self.mean)} entries of mean")
         self._check_nu(self.n_columns)
-        good = self.rule is None or (isinstance(self.rule, str) and self.rule == NIPS2015)
-        require(good, OWNER, "rule", self.rule, f"be left out, or {NIPS2015!r}")
+        good = self.rule is None or (isinstance(self.rule, str) and self.rule in (NIPS2015, SHARED))
+        require(good, OWNER, "rule", self.rule, f"be left out, {NIPS2015!r} or {SHARED!r}")
 
     @classmethod
     def nips2015(cls) -> GaussianWishart:
@@ -141,6 +142,23 @@ class GaussianWishart(Likelihood):
         [[0.316, 0.0], [0.0, 0.316]]
         """
         return cls(rule=NIPS2015)
+
+    @classmethod
+    def shared(cls) -> GaussianWishart:
+        """The base measure of clusters that have nearly one covariance, which is found in the data: nu = d + 100 or more.
+
+        See `hedgerow.likelihoods.shared`. `hedgerow.propose` takes it where rows speak for it.
+
+        Returns
+        -------
+        GaussianWishart
+
+        >>> rows = np.random.default_rng(0).normal(size=(200, 2)) * [1.0, 0.1] + np.repeat([[0.0, 0.0], [0.0, 1.0]], 100, axis=0)
+        >>> model = GaussianWishart.shared().resolve(rows)
+        >>> model.nu, model.expected_variances().round(2).tolist()
+        (1602.0, [0.97, 0.01])
+        """
+        return cls(rule=SHARED)
 
     @classmethod
     def from_aistats2014(cls, X: Any) -> GaussianWishart:
@@ -187,6 +205,9 @@ class GaussianWishart(Likelihood):
             return replace(filled, nu=d + 6.0 if self.nu is None else self.nu, psi=full_matrix(self.psi, d))
         if self.rule == NIPS2015:
             return filled._with_psi_of_nips2015(data)
+        if self.rule == SHARED:
+            nu, psi = fit_shared(data, self.nu, lambda rows, nu, psi: replace(filled, nu=nu, psi=psi).bind(rows))
+            return replace(filled, nu=nu, psi=psi)
         fitted = fit_wishart(data, self.r, self.nu, lambda rows, r, nu, psi: replace(filled, r=r, nu=nu, psi=psi).bind(rows))
         return replace(filled, r=fitted[0], nu=fitted[1], psi=fitted[2])
 

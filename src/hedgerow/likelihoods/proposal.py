@@ -84,6 +84,8 @@ class Proposal:
         Why columns of measurements are taken apart though rows are many enough to correlate them; empty if they are not.
     aside : mapping
         Columns left out of the likelihood though they could be used, and why.
+    shared : str
+        Why clusters are expected to have one covariance in common; empty if they are not.
 
     >>> type(likelihood_for([[1.5, 2.5], [0.5, 3.5], [4.5, 1.0]]).likelihood).__name__
     'Prepared'
@@ -99,6 +101,8 @@ class Proposal:
     """Why columns of measurements are taken apart though rows are many enough to correlate them; empty if they are not."""
     aside: Mapping[str | int, str] = field(default_factory=dict, compare=False, repr=False)
     """Columns left out of the likelihood though they could be used, and why."""
+    shared: str = field(default="", compare=False, repr=False)
+    """Why clusters are expected to have one covariance in common; empty if they are not."""
 
     def __str__(self) -> str:
         """The likelihood, then a line for every group of columns."""
@@ -209,21 +213,25 @@ def rejoined(
     reading: Reading | None = None,
     aside: Mapping[str | int, str] | None = None,
     apart: str | None = None,
+    shared: str | None = None,
 ) -> Proposal:
-    """The same proposal with columns understood otherwise, left out of the likelihood, or measurements apart, for reasons given."""
+    """The same proposal with columns understood otherwise or left out, measurements apart, or one covariance, for reasons given."""
     known = proposal.reading if reading is None else reading
     assert known is not None
-    return _join(known, proposal.X, proposal.aside if aside is None else aside, proposal.apart if apart is None else apart)
+    why = {"apart": proposal.apart if apart is None else apart, "shared": proposal.shared if shared is None else shared}
+    return _join(known, proposal.X, proposal.aside if aside is None else aside, **why)
 
 
-def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = MappingProxyType({}), apart: str = "") -> Proposal:
+def _join(
+    reading: Reading, table: Any, aside: Mapping[str | int, str] = MappingProxyType({}), *, apart: str = "", shared: str = ""
+) -> Proposal:
     """Columns of one kind into one group, in order of first appearance; those set aside in none."""
     names = {column.name: (column.name,) if reading.plain else column.parts for column in reading.columns}
     groups: dict[str, list[str | int]] = {}
     reasons: dict[tuple[str, str], list[str | int]] = {}
     measured = [n for column in reading.columns if column.kind in MEASURED for n in names[column.name] if n not in aside]
     own = {n: tuple(column.how.get("own", ())) for column in reading.columns for n in names[column.name]}
-    found = _measurements(dict(zip(measured, columns_named(table, measured), strict=True)), apart, own)
+    found = _measurements(dict(zip(measured, columns_named(table, measured), strict=True)), apart, own, shared)
     for column in reading.columns:
         gone = [name for name in names[column.name] if name in aside]
         if gone and len(gone) == len(names[column.name]):
@@ -243,9 +251,9 @@ def _join(reading: Reading, table: Any, aside: Mapping[str | int, str] = Mapping
     listed = tuple(Reason(tuple(columns), choice, why) for (choice, why), columns in reasons.items())
     made = {choice: found.likelihood() if choice == found.family else _FAMILIES[choice]() for choice in groups}
     if len(groups) == 1 and sum(len(group) for group in groups.values()) == _width(table):
-        return Proposal(next(iter(made.values())), listed, table, reading, apart, aside)
+        return Proposal(next(iter(made.values())), listed, table, reading, apart, aside, shared)
     product = Product(tuple((tuple(group), made[choice]) for choice, group in groups.items()))
-    return Proposal(product, listed, table, reading, apart, aside)
+    return Proposal(product, listed, table, reading, apart, aside, shared)
 
 
 def _width(table: Any) -> int:
@@ -271,6 +279,7 @@ class _Measured:
     prepared: Mapping[str | int, Preparation]
     left_out: frozenset[str | int] = frozenset()
     directions: int | None = None
+    shared: bool = False
 
     def why(self, parts: Sequence[str | int]) -> str:
         """The end of the reason for a column."""
@@ -280,10 +289,14 @@ class _Measured:
         """The likelihood of all of them together."""
         columns = tuple(self.prepared.values())
         family: Likelihood = _FAMILIES[self.family]() if self.directions is None else Principal(n_directions=self.directions)
+        if self.shared:
+            family = GaussianWishart.shared()
         return family if all(column.plain for column in columns) else Prepared(family, columns)
 
 
-def _measurements(values: Mapping[str | int, FloatArray], apart: str, own: Mapping[str | int, tuple[float, ...]]) -> _Measured:
+def _measurements(
+    values: Mapping[str | int, FloatArray], apart: str, own: Mapping[str | int, tuple[float, ...]], shared: str
+) -> _Measured:
     """Which Gaussian likelihood for all columns of measurements together, what each needs before, and why."""
     if not values:
         return _Measured("GaussianWishart", "", {})
@@ -300,12 +313,13 @@ def _measurements(values: Mapping[str | int, FloatArray], apart: str, own: Mappi
     }
     scaled = np.column_stack([one.forward(kept[name]) for name, one in prepared.items()])
     lacking = float(np.isnan(scaled).mean())
+    told_of = f"; {shared}" if shared else ""
     if d == 1:
-        return _Measured("GaussianWishart", "", prepared, gone)
+        return _Measured("GaussianWishart", told_of, prepared, gone, shared=bool(shared))
     if apart:
         return _Measured("GaussianDiagonal", f"; {apart}", prepared, gone)
     if n >= ROWS_PER_COLUMN * d and lacking <= MOST_LACKING:
-        return _Measured("GaussianWishart", "; correlated within a cluster", prepared, gone)
+        return _Measured("GaussianWishart", f"; correlated within a cluster{told_of}", prepared, gone, shared=bool(shared))
     if n >= ROWS_PER_COLUMN * d:
         return _Measured(
             "GaussianDiagonal", f"; columns apart, since {lacking:.0%} of their entries are no measurements", prepared, gone
@@ -337,6 +351,8 @@ def call(likelihood: Likelihood) -> str:
         return f"Principal(n_directions={likelihood.n_directions})"
     if isinstance(likelihood, Prepared):
         return f"Prepared({call(likelihood.likelihood)}, ...)"
+    if isinstance(likelihood, GaussianWishart) and likelihood.rule is not None:
+        return f"GaussianWishart.{likelihood.rule}()"
     return f"{type(likelihood).__name__}({'...' if likelihood.is_resolved else ''})"
 
 

@@ -27,6 +27,7 @@ from hedgerow.priors import DP, Gamma, Prior
 from hedgerow.proposing.aside import said, set_aside
 from hedgerow.proposing.copies import copies
 from hedgerow.proposing.scores import scores
+from hedgerow.proposing.sharing import with_shared
 from hedgerow.proposing.simpler import simpler
 from hedgerow.proposing.worth import with_worth
 from hedgerow.sampling import sample
@@ -68,6 +69,8 @@ class Proposal(proposals.Proposal):
         Why columns of measurements are taken apart though rows are many enough to correlate them; empty if they are not.
     aside : mapping
         Columns left out of the likelihood though they could be used, and why.
+    shared : str
+        Why clusters are expected to have one covariance in common; empty if they are not.
     copies : Copies or None
         Rows that are exact copies of others (`hedgerow.proposing.copies`): the model is fitted to one of each.
 
@@ -189,12 +192,15 @@ def propose(X: Any, columns: Mapping[Any, str] | None = None, *, prior: Prior | 
         first = proposals.rejoined(replace(first, X=take_rows(table, same.kept)))
     resolved = first.likelihood.resolve(first.X)
     wanted = said(known) | said(first.reading)
+    first, resolved = with_shared(first, resolved)
     found, resolved = simpler(first, resolved, wanted)
     found, resolved = set_aside(found, resolved, wanted)
+    if found.aside != first.aside:
+        found, resolved = with_shared(found, resolved)
     found, resolved = with_worth(found, resolved)
     found = proposals.with_left_out(found, known)
     mixture = Mixture(default_prior() if prior is None else prior, resolved).resolve(found.X)
-    known_parts = {"X": table, "copies": same, "reading": found.reading, "apart": found.apart, "aside": found.aside}
+    known_parts = {"X": table, "copies": same} | {name: getattr(found, name) for name in ("reading", "apart", "aside", "shared")}
     reasons = found.reasons if names is None else tuple(_named(reason, names) for reason in found.reasons)
     return Proposal(likelihood=found.likelihood, reasons=reasons, mixture=mixture, **known_parts)
 

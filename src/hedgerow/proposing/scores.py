@@ -23,6 +23,7 @@ __all__ = ["left_out", "of_one_law", "scores"]
 
 LEAST_ROWS = 8  # to leave half of them out
 FULL, APART, LEADING = "full covariances", "columns apart", "leading directions"
+SHARED = "one covariance"
 LEAST_COLUMNS = 3  # of which there is something to lead
 AS_IS = ", scales as they are"
 
@@ -78,7 +79,8 @@ def _measured(likelihood: Likelihood) -> list[Likelihood]:
 
 def _name(likelihood: Likelihood) -> str:
     names = {GaussianWishart: FULL, GaussianDiagonal: APART, Principal: LEADING}
-    return names[type(_measured(likelihood)[0])]
+    first = _measured(likelihood)[0]
+    return SHARED if isinstance(first, GaussianWishart) and first.rule == "shared" else names[type(first)]
 
 
 def _has_leading(likelihood: Likelihood, data: Any) -> bool:

@@ -3,8 +3,8 @@
 Full covariances in many columns have more to learn than few rows teach, columns that say nothing drown those that do, and counts that
 vary more than Poisson's law allows are tiled with clusters. So each proposal is held against a simpler one on rows left out (half of
 them, at most some hundreds, put into trees). Directions that columns share (`Principal`), taken from all rows, would know those left
-out; where they are proposed, all that is compared is fitted to the other half. The density of such rows nearly always prefers the more
-flexible of two models, so it says something where it does not:
+out, and so would a covariance that clusters share; where they are proposed, all that is compared is fitted to the other half. The
+density of such rows nearly always prefers the more flexible of two models, so it says something where it does not:
 
 * With up to fifty rows a column, measurements are also tried with columns apart, those set aside about which the clusters of the others
   say nothing (`hedgerow.proposing.aside`), or all that tell nothing (`hedgerow.proposing.telling`), whichever is better; these keep
@@ -57,7 +57,7 @@ def simpler(proposal: Proposal, resolved: Likelihood, wanted: Collection[str | i
         proposal, resolved, before = _counts_or_not(proposal, resolved)
     if not _few_rows(resolved, proposal):
         return proposal, resolved
-    half = any(isinstance(one, Principal) for part in resolved.factors() for one in _inside(part))
+    half = bool(proposal.shared) or any(isinstance(one, Principal) for part in resolved.factors() for one in _inside(part))
     other, likelihood, new = _fewer_columns(proposal, wanted, half)
     before = _judged(proposal, resolved, half) if half or before is None else before
     if _is_better(new, before) if other.apart and not other.aside else clearly_better(new.logs, before.logs):
