@@ -1,12 +1,12 @@
 """Crossing: chains stuck in modes of their own make others of the clusters of two, before anything is kept.
 
 Where clusters have not their model's shape every chain finds some of them well and others badly. A search among partitions, as genetic
-algorithms make it for other kinds of clustering, puts the good halves together (`hedgerow.sampling.offspring`): a child goes on as a chain
-does for a few iterations, is weighed by the estimate of mass that lessons use, and takes the place of the parent it is more like if
-it is the heavier. Once nothing more comes of those there are, a stranger joins them, from a warm-up of its own; the search is over when
-three strangers have brought nothing, or when it has taken a few times as many iterations as the draws of the chains may take.
+algorithms make it for other kinds of clustering, puts the good halves together (`hedgerow.sampling.offspring`): a child goes on as a
+chain does for a few iterations, is weighed by the estimate of mass that lessons use, and takes the place of the parent it is more like
+if it is the heavier. Once nothing more comes of those there are, a stranger joins them, from a warm-up of its own. The search is over
+when three strangers have brought nothing, or when it has taken a few times as many iterations as the draws of the chains may take.
 
-What is found are places to set out from, and no draws. Which number a child has decides all its random numbers, so nothing hangs on threads.
+What is found are places to set out from, and no draws. The number of a child decides all its random numbers, so nothing hangs on threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -82,9 +82,7 @@ class Child(NamedTuple):
     cost: int
 
 
-def search(
-    plan: Plan, bound: _core.Likelihood, members: Sequence[Member], pool: Executor, stopped: Callable[[], bool]
-) -> list[Member]:
+def search(plan: Plan, bound: _core.Likelihood, members: Sequence[Member], pool: Executor, stopped: Callable[[], bool]) -> list[Member]:
     """The members after all crossings, each at least as heavy as it was, and strangers; as far as it came if it is stopped."""
     found, left = list(members), _affordable(plan)
     numbers = iter(range(1 << 30))
@@ -171,4 +169,5 @@ def _stranger(plan: Plan, bound: _core.Likelihood, number: int) -> Member:
 
 def _words(plan: Plan, number: int) -> npt.NDArray[np.uint64]:
     """Four words that random numbers begin with."""
-    return np.random.SeedSequence((plan.seed, number), spawn_key=(1,)).generate_state(4, np.uint64)
+    words = np.random.SeedSequence((plan.seed, number), spawn_key=(1,)).generate_state(4, np.uint64)
+    return np.asarray(words, np.uint64)

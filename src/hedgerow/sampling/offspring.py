@@ -1,8 +1,8 @@
 """Offspring: a partition made of the clusters of two others.
 
-Two ways. `crossed` pairs clusters that are each other's nearest, takes one of each pair by chance and every second of the others. `grafted`
-puts one cluster of the second partition into the first. Rows that two of the chosen clusters claim go to either; rows that none claims
-go where most of those they were with before have gone. What comes of it is for a chain to mend.
+Two ways. `crossed` pairs clusters that are each other's nearest, takes one of each pair by chance and every second of the others.
+`grafted` puts one cluster of the second partition into the first. Rows that two of the chosen clusters claim go to either; rows that
+none claims go where most of those they were with before have gone. What comes of it is for a chain to mend.
 """
 
 from __future__ import annotations

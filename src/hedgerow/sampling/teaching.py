@@ -41,8 +41,8 @@ LEAST = math.log(20.0)  # and how much lighter a chain must be beyond them
 class Lesson:
     """Which chains go on from where others stand, or from a partition made of those of several.
 
-    `teacher` is the heaviest chain, none if it goes on from elsewhere itself; `made` says whether places were made; `places` holds where
-    each pupil goes on.
+    `teacher` is the heaviest chain, none if it goes on from elsewhere itself; `made` says whether places were made, `places` where each
+    pupil goes on.
     """
 
     teacher: int | None

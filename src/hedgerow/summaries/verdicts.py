@@ -61,8 +61,10 @@ def told_of_lesson(run: Mapping[str, Any]) -> str:
     if not isinstance(taught, Mapping) or not taught.get("pupils"):
         return ""
     pupils, chains = len(taught["pupils"]), run.get("chains", "the")
-    places = "partitions made of the clusters of several, which had more mass about them" if taught.get("made") else (
-        "where another stood, which had more mass about it"
+    places = (
+        "partitions made of the clusters of several, which had more mass about them"
+        if taught.get("made")
+        else ("where another stood, which had more mass about it")
     )
     return (
         f"Before the first draw {pupils} of the {chains} chains went on from {places}: "
