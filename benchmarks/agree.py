@@ -5,7 +5,8 @@ python -m benchmarks.agree DRAWS [TABLES]   shorter, the warm-up half as long
 
 R-hat of the log joint and of the number of clusters over the runs, where the runs are (mean log joint, lowest and highest; clusters),
 the highest log joint seen, seconds of CPU a run. `tempered` has three copies of each chain at lower powers. `until` is the default
-with as many draws as it needs to agree, up to 20,000 of which every tenth is kept, after warm-ups of up to 2,000. `ladder` is
+with as many draws as it needs to agree, up to 20,000 of which every tenth is kept, after warm-ups of up to 2,000. `learning` are four
+runs of four chains each, with the same budget, whose chains learn from each other: R-hat is over all sixteen. `ladder` is
 `hr.ladder`, whose draws are weighted: where four populations end, and the lowest and highest of their estimates of the log evidence.
 """
 
@@ -104,6 +105,29 @@ def agree_at_last(model: hr.Mixture, X: Any) -> str:
     )
 
 
+def learn_at_last(model: hr.Mixture, X: Any) -> str:
+    """One line: four runs of four chains that learn from each other, until they agree or the budget is spent."""
+    clock = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"thin": THIN, "warmup": LONGEST, "chains": 4, "progress": False}
+        posts = [hr.sample(model, X, until=UNTIL, seed=seed, **options) for seed in range(RUNS)]
+    seconds = (time.process_time() - clock) / RUNS
+    least = min(post.draws for post in posts)
+    spaced = [np.linspace(0, post.draws - 1, least).astype(int) for post in posts]
+    height, clusters = (
+        np.concatenate([getattr(post, name)[:, places].astype(float) for post, places in zip(posts, spaced, strict=True)])
+        for name in ("log_joint", "n_clusters")
+    )
+    means = [post.log_joint.mean() for post in posts]
+    best = max(post.log_joint.max() for post in posts)
+    drawn = sorted(THIN * post.run["draws"] for post in posts)
+    return (
+        f"{rhat(height):7.3f}{rhat(clusters):8.3f}{np.mean(means):13,.1f}{min(means):12,.1f}{max(means):12,.1f}"
+        f"{clusters.mean():8.1f}{best:12,.1f}{seconds:9.2f}   {drawn[0]:,} to {drawn[-1]:,} draws"
+    )
+
+
 def climb(model: hr.Mixture, X: Any) -> str:
     """One line: four small populations."""
     clock = time.process_time()
@@ -135,6 +159,7 @@ def main(names: Sequence[str] = (), draws: int = 1000) -> None:
         for label, kernel in samplers().items():
             print(f"  {label:<12}{compare(model, X, kernel, draws, draws // 2)}", flush=True)
         print(f"  {'until':<12}{agree_at_last(model, X)}", flush=True)
+        print(f"  {'learning':<12}{learn_at_last(model, X)}", flush=True)
         print(f"  {'ladder':<12}{climb(model, X)}", flush=True)
 
 

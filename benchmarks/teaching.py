@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import hedgerow as hr
-from benchmarks import agree, everyday
+from benchmarks import agree, everyday, sets
 from hedgerow.estimators.defaults import default_draws
 from hedgerow.sampling import Chain
 from hedgerow.summaries import rhat
@@ -28,12 +28,13 @@ from hedgerow.summaries import rhat
 RUNS = 4
 WEIGHED = 8  # draws of each chain
 ROWS = 1000  # of similarity matrices at most
-TABLES = ("rings", "student", "quakes", "soybean", "breast_cancer", "digits", "bbc")
+TABLES = ("rings", "student", "quakes", "soybean", "breast_cancer", "digits", "bbc", "corpus")
 
 
 def tables() -> dict[str, Callable[[], agree.Case]]:
     """Models with their rows by name: shapes as in `agree`, tables as proposed."""
     found = {name: case for name, case in agree.tables().items() if name in ("moons", "rings", "uniform", "student")}
+    found["corpus"] = lambda: agree.proposed(sets.corpus()[0])
     for name, load in everyday.tables().items():
         found[name] = lambda load=load: agree.proposed(load()[0])
     return found

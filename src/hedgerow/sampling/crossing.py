@@ -6,7 +6,7 @@ chain does for a few iterations, is weighed by the estimate of mass that lessons
 if it is the heavier. Once nothing more comes of those there are, a stranger joins them, from a warm-up of its own. The search is over
 when three strangers have brought nothing, or when it has taken a few times as many iterations as the draws of the chains may take.
 
-What is found are places to set out from, and no draws. The number of a child decides all its random numbers, so nothing hangs on threads.
+What is found are places to set out from, and no draws. The number of a child decides its random numbers, so nothing hangs on threads.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["Member", "search"]
 SETTLE = 8  # iterations of a child before it is weighed
 WEIGHED, GAP = 4, 2  # states of it that are weighed, and iterations from one to the next
 FAR_BEHIND = 10.0  # nats below its parent, at the first, from which a child is given up: more than one estimate is off by
-PATIENCE = 6  # rounds without a gain after which a stranger is asked in
+PATIENCE = 6  # rounds without such a gain after which a stranger is asked in
 STRANGERS = 3  # without a gain, after which the search is over
 BELONGS = 150  # iterations of a stranger's warm-up
 WEIGHING = 3  # iterations that a weighing takes as long as, about
 TIMES, DEAR = 4.0, 75.0  # the draws of the chains, and how many of them say that they are dear
-GAIN = math.log(20.0)  # nats by which a stranger must have raised the highest
+GAIN = math.log(20.0)  # nats that a gain is worth going on for; less may be an error of the estimate
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,10 @@ def _until_nothing_comes(
         tasks = [(next(numbers), place) for place in range(len(found))]
         for child in list(pool.map(partial(_child, plan, bound, tuple(found)), *zip(*tasks, strict=True))):
             left -= child.cost
-            if child.made is not None and child.made.mass > found[child.place].mass:
-                found[child.place], in_vain = child.made, 0
+            gain = 0.0 if child.made is None else child.made.mass - found[child.place].mass
+            if child.made is not None and gain > 0:
+                found[child.place] = child.made
+                in_vain = 0 if gain > GAIN else in_vain
     return found, left
 
 
