@@ -31,12 +31,12 @@ __all__ = ["Member", "search"]
 
 SETTLE = 8  # iterations of a child before it is weighed
 WEIGHED, GAP = 4, 2  # states of it that are weighed, and iterations from one to the next
-FAR_BEHIND = 10.0  # nats below its parent, at the first, from which a child is given up: more than one estimate is off by
+FAR_BEHIND = 5.0  # nats below its parent, at the first, from which a child is given up: about what one estimate is off by
 PATIENCE = 6  # rounds without such a gain after which a stranger is asked in
 STRANGERS = 3  # without a gain, after which the search is over
 BELONGS = 150  # iterations of a stranger's warm-up
 WEIGHING = 3  # iterations that a weighing takes as long as, about
-TIMES, DEAR = 4.0, 75.0  # the draws of the chains, and how many of them say that they are dear
+TIMES, DEAR = 3.0, 75.0  # the draws of the chains, and how many of them say that they are dear
 GAIN = math.log(20.0)  # nats that a gain is worth going on for; less may be an error of the estimate
 
 
@@ -100,7 +100,7 @@ def search(plan: Plan, bound: _core.Likelihood, members: Sequence[Member], pool:
 
 
 def _affordable(plan: Plan) -> int:
-    """Iterations that the search may take: four times those of all draws, fewer where few draws show that an iteration is dear."""
+    """Iterations that the search may take: three times those of all draws, fewer where few draws show that an iteration is dear."""
     assert plan.until is not None
     draws = plan.until.max_draws * plan.thin
     return int(plan.chains * draws * min(TIMES, draws / DEAR))
