@@ -34,7 +34,7 @@ WEIGHED, GAP = 4, 2  # states of it that are weighed, and iterations from one to
 FAR_BEHIND = 5.0  # nats below its parent, at the first, from which a child is given up: about what one estimate is off by
 PATIENCE = 6  # rounds without such a gain after which a stranger is asked in
 STRANGERS = 3  # without a gain, after which the search is over
-BELONGS = 150  # iterations of a stranger's warm-up
+BELONGS, STEP = 150, 10  # iterations of a stranger's warm-up, and of one look at whether the run was stopped
 WEIGHING = 3  # iterations that a weighing takes as long as, about
 TIMES, DEAR = 3.0, 75.0  # the draws of the chains, and how many of them say that they are dear
 GAIN = math.log(20.0)  # nats that a gain is worth going on for; less may be an error of the estimate
@@ -95,7 +95,7 @@ def search(plan: Plan, bound: _core.Likelihood, members: Sequence[Member], pool:
         left -= BELONGS
         if strangers > STRANGERS or left <= 0 or stopped():
             break
-        found.append(_stranger(plan, bound, next(numbers)))
+        found += _stranger(plan, bound, stopped, next(numbers))
     return found
 
 
@@ -120,7 +120,7 @@ def _until_nothing_comes(
     while in_vain < PATIENCE and left > 0 and not stopped():
         in_vain += 1
         tasks = [(next(numbers), place) for place in range(len(found))]
-        for child in list(pool.map(partial(_child, plan, bound, tuple(found)), *zip(*tasks, strict=True))):
+        for child in list(pool.map(partial(_child, plan, bound, tuple(found), stopped), *zip(*tasks, strict=True))):
             left -= child.cost
             gain = 0.0 if child.made is None else child.made.mass - found[child.place].mass
             if child.made is not None and gain > 0:
@@ -129,7 +129,9 @@ def _until_nothing_comes(
     return found, left
 
 
-def _child(plan: Plan, bound: _core.Likelihood, members: Sequence[Member], number: int, place: int) -> Child:
+def _child(
+    plan: Plan, bound: _core.Likelihood, members: Sequence[Member], stopped: Callable[[], bool], number: int, place: int
+) -> Child:
     """A child of a member and another one by chance."""
     rng = np.random.default_rng(_words(plan, number))
     other = int((place + rng.integers(1, len(members))) % len(members))
@@ -140,7 +142,7 @@ def _child(plan: Plan, bound: _core.Likelihood, members: Sequence[Member], numbe
         return Child(None, place, 0)
     chain = plan.open(one.index, bound, {**one.state, "labels": labels, "rng": _words(plan, number)})
     chain.run(1, SETTLE)
-    if chain.log_mass() < (min(one.mass, two.mass) if crossing else one.mass) - FAR_BEHIND:
+    if stopped() or chain.log_mass() < (min(one.mass, two.mass) if crossing else one.mass) - FAR_BEHIND:
         return Child(None, place, SETTLE + WEIGHING)
     masses = _weighed(chain)
     state = chain.state()
@@ -158,15 +160,18 @@ def _weighed(chain: Chain) -> tuple[float, ...]:
     return tuple(masses)
 
 
-def _stranger(plan: Plan, bound: _core.Likelihood, number: int) -> Member:
-    """Whom nobody has met: a short warm-up from the start of a chain, with other random numbers."""
+def _stranger(plan: Plan, bound: _core.Likelihood, stopped: Callable[[], bool], number: int) -> list[Member]:
+    """One whom nobody has met: a short warm-up from the start of a chain, with other random numbers; none if it was stopped."""
     index = number % plan.chains
     chain = plan.open(index, bound)
     chain.restore({**fresh(chain.state()), "rng": _words(plan, number)})
-    chain.warm_up(BELONGS, 0, BELONGS)
+    for done in range(0, BELONGS, STEP):
+        chain.warm_up(STEP, done, BELONGS)
+        if stopped():
+            return []
     chain.end_warm_up()
     masses = _weighed(chain)
-    return Member(index, chain.state(), masses, made=True)
+    return [Member(index, chain.state(), masses, made=True)]
 
 
 def _words(plan: Plan, number: int) -> npt.NDArray[np.uint64]:
