@@ -71,7 +71,7 @@ TEST_CASE("rows are put where others have settled, and no tree takes that place"
   std::vector<int> given(40, -1);
   for (int i = 0; i < 20; ++i) given[i] = i % 2;
   for (bool settled : {true, false}) {
-    Chain chain(wishart(x, 2), dp(1.0), std::make_unique<TreeGuided>(Guides{}, GuideSource{1, 3, 0}, 0, 1, 0.0, 0.0),
+    Chain chain(wishart(x, 2), sampled_prior(), std::make_unique<TreeGuided>(Guides{}, GuideSource{1, 3, 0}, 0, 1, 0.0, 0.0),
                 std::vector<int>(40, 0), {}, 3, 0);
     allocate_sequentially(chain.state, given);
     const std::vector<int> put = chain.state.partition.labels();

@@ -142,8 +142,10 @@ def test_of_very_many_rows_samples_come_first(many, monkeypatch) -> None:
     np.testing.assert_array_equal(labels[0], labels[2])
     few = plan_for(many[:6399])
     assert not few.open(0, few.bind()).settled
+    lengths = [plan_for(X, draws=None, until=hr.Agreement(), warmup=100).warmup for X in (many, many[:6399])]
+    assert 2 * lengths[0] == lengths[1]
     monkeypatch.setattr(starts, "_LEAST", 10**9)
-    plain = plan.open(0, bound)
+    plain = plan_for(many).open(0, bound)
     assert not plain.settled
     for chain in (settled[0], plain):
         chain.warm_up(4, 0, 4)

@@ -31,7 +31,7 @@ from hedgerow.mixture import Mixture
 from hedgerow.sampling.chain import Chain
 from hedgerow.trees import TreeStream, ibhc
 
-__all__ = ["WORDS", "Start", "first_labels", "may_sample", "read_starts", "samples"]
+__all__ = ["WORDS", "Start", "first_labels", "read_starts", "samples_pay"]
 
 WORDS = ("sequential", "ibhc", "rough", "one", "singletons")
 Start = str | npt.NDArray[np.int32]
@@ -75,11 +75,12 @@ def first_labels(
     times: npt.NDArray[Any] | None,
     seed: int,
     index: int,
-    stopped: Callable[[], bool] = lambda: False,
+    by_samples: bool,
+    stopped: Callable[[], bool],
 ) -> npt.NDArray[np.int32] | None:
     """Labels of a start of chain `index`; None leaves it to the chain to allocate row by row, and -1 single rows of a start by samples.
 
-    That ends early, though with a start, once `stopped`.
+    Such a start ends early once `stopped`.
     """
     if not isinstance(start, str):
         return start
@@ -92,19 +93,14 @@ def first_labels(
         return np.zeros(n, np.int32)
     if start == "singletons":
         return np.arange(n, dtype=np.int32)
-    if times is None and _are_many(model, data):
-        return _through_trees(model, data, seed, index)
-    return _through_samples(model, data, seed, index, stopped) if may_sample(start, n, times) else None
+    if by_samples:
+        return _through_samples(model, data, seed, index, stopped)
+    return _through_trees(model, data, seed, index) if times is None and _are_many(model, data) else None
 
 
-def may_sample(start: Start, n: int, times: npt.NDArray[Any] | None) -> bool:
-    """Whether chains over samples come before one over so many rows, unless clusters are very many."""
-    return isinstance(start, str) and start == "sequential" and times is None and n >= _LEAST
-
-
-def samples(start: Start, model: Mixture, data: Any, times: npt.NDArray[Any] | None) -> bool:
-    """Whether chains over samples come before one over these rows."""
-    return may_sample(start, int(data.shape[0]), times) and not _are_many(model, data)
+def samples_pay(model: Mixture, data: Any, times: npt.NDArray[Any] | None) -> bool:
+    """Whether chains over samples come before those that begin sequentially."""
+    return times is None and int(data.shape[0]) >= _LEAST and not _are_many(model, data)
 
 
 def _are_many(model: Mixture, data: Any) -> bool:
