@@ -13,7 +13,6 @@ import benchmarks
 NAMES = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_") and m.name != "sets")
 SLOW = {
     "agree",
-    "beginnings",
     "crowds",
     "equal_cpu",
     "everyday",
