@@ -6,8 +6,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 
@@ -80,9 +82,18 @@ class PyChain {
   }
 
   // Replaces the partition by one drawn row by row; uses the chain's own random numbers.
-  void start_sequentially() {
+  // Rows are put one by one; those of a warmed-up part keep their clusters, and so does the chain that partition.
+  void start_sequentially(std::optional<In<std::int32_t, 1>> labels) {
+    const int n = chain_->likelihood().rows();
+    std::vector<int> start(n, -1), put;
+    if (labels) {
+      start = list_of(*labels);
+      std::copy_if(start.begin(), start.end(), std::back_inserter(put), [](int c) { return c != -1; });
+      if (static_cast<int>(start.size()) != n) throw std::invalid_argument("labels must have one entry per row");
+      check_labels(put, static_cast<int>(put.size()));
+    }
     nb::gil_scoped_release release;
-    allocate_sequentially(chain_->state);
+    allocate_sequentially(chain_->state, start);
   }
 
   // Iterations done..done+count-1 of a warm-up of `total`; kernels may adapt, nothing is recorded.
@@ -298,7 +309,7 @@ void bind_chain(nb::module_& m) {
       .def("warm_up", &PyChain::warm_up, nb::arg("count"), nb::arg("done"), nb::arg("total"))
       .def("end_warm_up", &PyChain::end_warm_up)
       .def_prop_ro("warming", [](PyChain& c) { return c.chain().warming(); })
-      .def("start_sequentially", &PyChain::start_sequentially)
+      .def("start_sequentially", &PyChain::start_sequentially, nb::arg("labels") = nb::none())
       .def("state", &PyChain::state)
       .def("set_state", &PyChain::set_state, nb::arg("labels"), nb::arg("measure"), nb::arg("rng") = nb::none(),
            nb::arg("kernel_whole") = nb::none(), nb::arg("kernel_real") = nb::none(), nb::arg("kernel_counters") = nb::none(),
@@ -307,6 +318,9 @@ void bind_chain(nb::module_& m) {
       .def("log_mass", &PyChain::log_mass)
       .def_prop_ro("n_clusters", &PyChain::clusters)
       .def_prop_ro("stat_names", &PyChain::stat_names)
+      .def_prop_rw(
+          "settled", [](PyChain& c) { return c.chain().state.settled; }, [](PyChain& c, bool v) { c.chain().state.settled = v; },
+          "Whether the chain set out from where another one, over a part of the rows, had settled.")
       .def_prop_rw(
           "update_u", [](PyChain& c) { return c.chain().state.update_u; }, [](PyChain& c, bool v) { c.chain().state.update_u = v; })
       .def_prop_rw(

@@ -200,13 +200,14 @@ void Gibbs::step(State& state) {
   sweep(state, std::span(order_).first(subset_));
 }
 
-void allocate_sequentially(State& state) {
+void allocate_sequentially(State& state, const std::vector<int>& labels) {
   Partition& partition = state.partition;
-  const int n = partition.likelihood().rows();
-  std::vector<int> order(n);
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int> order;
+  for (int row = 0; row < static_cast<int>(labels.size()); ++row)
+    if (labels[row] < 0) order.push_back(row);
+  const int n = static_cast<int>(order.size());
   for (int i = 0; i < n; ++i) std::swap(order[i], order[i + state.rng.index(n - i)]);
-  partition.assign(std::vector<int>(n, -1));
+  partition.assign(labels);
   JoinWeights weights;
   weights.reset(state.measure, partition);
   AlignedVector<double> w;

@@ -59,7 +59,7 @@ void GuideGrowth::follow(State& state, double progress) {
   if (++growths_ == kTimes) return grow(state, source_.wanted);
   const auto own = take(state, 0);
   guides_.emplace_back(own, &own->guide);
-  take_higher(state, own->labels());
+  if (!state.settled) take_higher(state, own->labels());
 }
 
 void GuideGrowth::end(State& state) {

@@ -66,6 +66,22 @@ struct Counting final : Kernel {
   std::vector<std::string>& calls_;
 };
 
+TEST_CASE("rows are put where others have settled, and no tree takes that place") {
+  const std::vector<double> x = rows(40, 2, 7);
+  std::vector<int> given(40, -1);
+  for (int i = 0; i < 20; ++i) given[i] = i % 2;
+  for (bool settled : {true, false}) {
+    Chain chain(wishart(x, 2), sampled_prior(), std::make_unique<TreeGuided>(Guides{}, GuideSource{1, 3, 0}, 0, 1, 0.0, 0.0),
+                std::vector<int>(40, 0), {}, 3, 0);
+    allocate_sequentially(chain.state, given);
+    const std::vector<int> put = chain.state.partition.labels();
+    for (int i = 0; i < 40; ++i) CHECK((i < 20 ? put[i] == given[i] : put[i] >= 0));
+    chain.state.settled = settled;
+    chain.warm_up(0.0, 10);
+    CHECK((chain.state.partition.labels() == put) == settled);
+  }
+}
+
 TEST_CASE("a warm-up ends once, before the first draw") {
   const std::vector<double> x = rows(5, 1, 1);
   for (int warmup : {0, 2}) {

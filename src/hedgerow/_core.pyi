@@ -136,7 +136,7 @@ class Chain:
 
     warming: Final[bool]
 
-    def start_sequentially(self) -> None: ...
+    def start_sequentially(self, labels: NDArray[numpy.int32] | None = None) -> None: ...
 
     def state(self) -> dict[str, Any]: ...
 
@@ -148,6 +148,15 @@ class Chain:
 
     n_clusters: Final[int]
     stat_names: Final[list[str]]
+
+    @property
+    def settled(self) -> bool:
+        """
+        Whether the chain set out from where another one, over a part of the rows, had settled.
+        """
+
+    @settled.setter
+    def settled(self, arg: bool, /) -> None: ...
 
     update_u: bool
 

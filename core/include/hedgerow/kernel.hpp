@@ -26,6 +26,9 @@ struct State {
   Partition partition;
   Rng rng;
   bool update_u = true, update_hyper = true;  // whether they move
+  // The chain set out from a partition that another one, over some of the rows, had settled in. By their log joints partitions of trees,
+  // where no row is in doubt, would often be preferred to it.
+  bool settled = false;
 };
 
 // Takes whichever of the two partitions, this one or the state's, has the higher joint density.

@@ -120,9 +120,10 @@ class Course:
     made: bool = False
 
     @classmethod
-    def begin(cls, until: Agreement, most: int) -> Course:
-        """The first round."""
-        return cls(most, min(FIRST_WARMUP, most), min(FIRST_DRAWS, until.max_draws))
+    def begin(cls, until: Agreement, most: int, ahead: bool = False) -> Course:
+        """The first round. `ahead`: chains have settled over samples of the rows before, and need half the warm-up."""
+        first = FIRST_WARMUP // 2 if ahead else FIRST_WARMUP
+        return cls(most, min(first, most), min(FIRST_DRAWS, until.max_draws))
 
     def follow(self, until: Agreement, log_joint: FloatArray, n_clusters: FloatArray) -> Course | None:
         """The next round after these draws, or None when there is nothing left to do. Nothing drawn counts if `before` differs."""

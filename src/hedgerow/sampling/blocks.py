@@ -58,7 +58,8 @@ class Pace:
 class Round:
     """What is to be run from where, until all of it is done or `stop` is asked for, and what becomes of what is drawn.
 
-    `store` keeps a block, `tell` shows it and asks callbacks.
+    `store` keeps a block, `tell` shows it and asks callbacks. `lasting`: another session goes on from what is stored, so that nothing
+    of it may hang on when this one was stopped.
     """
 
     plan: Plan
@@ -67,6 +68,7 @@ class Round:
     store: Callable[[News], None]
     tell: Callable[[News], None]
     stop: Stop
+    lasting: bool = False
 
 
 def run_blocks(plan: Plan, index: int, chain: Chain, done: int) -> Iterator[tuple[Update, Block | None]]:

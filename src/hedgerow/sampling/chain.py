@@ -148,7 +148,7 @@ class Chain:
         grouping = model.prior.group(times, n, "Chain")
         groups = None if grouping is None else grouping.codes
         site = Site(bound, model.prior.to_core(grouping), core_seed(seed), sequence, groups, partial(_at_power, model, X))
-        self._plain = grouping is None
+        self._plain, self._n = grouping is None, n
         self._core = _core.Chain(bound, site.prior, kernel.to_core(site), first, groups, site.seed, sequence)
         self._core.update_u = update_u
         self._core.update_hyper = update_hyper
@@ -166,6 +166,41 @@ class Chain:
         state = self._core.state()["measure"]
         given = with_log_u(start)
         self._core.set_state(labels, packed({name: np.broadcast_to(given.get(name, x), np.shape(x)) for name, x in state.items()}))
+
+    def spread(self, labels: npt.ArrayLike) -> None:
+        """Begin anew from clusters of some rows: those of label -1 are put, one by one, where their full conditionals say.
+
+        The partition counts as one that a chain has settled in: no tree's is tried in its place.
+
+        Parameters
+        ----------
+        labels : (n,) int
+            0 to K - 1, each used, or -1.
+
+        >>> from hedgerow import DP, GaussianWishart, Gibbs
+        >>> chain = Chain(Mixture(DP(), GaussianWishart()), [[0.0], [0.1], [9.0]], Gibbs(), seed=0)
+        >>> chain.spread([0, -1, 1])
+        >>> chain.here().labels[0, [0, 2]].tolist()
+        [0, 1]
+        """
+        given, n = np.asarray(labels), self._n
+        good = given.shape == (n,) and given.dtype.kind in "iu"
+        if good:
+            found = np.unique(given)
+            found = found[found != -1]
+            good = np.array_equal(found, np.arange(len(found)))
+        require(good, "Chain.spread", "labels", labels, f"have {n} whole numbers, 0 to K - 1, each used, or -1")
+        self._core.start_sequentially(np.ascontiguousarray(given, np.int32))
+        self.settled = True
+
+    @property
+    def settled(self) -> bool:
+        """Whether the chain set out from where `spread` had put it; states do not tell, and whoever restores one says it again."""
+        return self._core.settled
+
+    @settled.setter
+    def settled(self, value: bool) -> None:
+        self._core.settled = value
 
     def run(self, iterations: int, thin: int = 1) -> Block:
         """Advance by `iterations` × `thin` steps and keep every `thin`-th; ends the warm-up first if nobody has.

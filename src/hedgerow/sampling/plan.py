@@ -6,8 +6,9 @@ A plan can be pickled and stored; chains made from it are the same wherever they
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from hedgerow.kernels import Kernel, Tempered, TreeGuided
 from hedgerow.mixture import Mixture
 from hedgerow.sampling.agreement import Agreement, Course
 from hedgerow.sampling.chain import Chain
-from hedgerow.sampling.starts import Start, first_labels, read_starts
+from hedgerow.sampling.starts import Start, first_labels, read_starts, samples_pay
 from hedgerow.summaries.narrow import at_rows
 
 __all__ = ["Plan", "read_plan"]
@@ -77,16 +78,21 @@ class Plan:
         """The likelihood bound to the data; chains in one process share it."""
         return self.model.bind(self.data)
 
-    def open(self, index: int, bound: _core.Likelihood, state: Mapping[str, Any] | None = None) -> Chain:
-        """A chain at its start, or where `state` was taken."""
+    def open(
+        self, index: int, bound: _core.Likelihood, state: Mapping[str, Any] | None = None, stopped: Callable[[], bool] = lambda: False
+    ) -> Chain:
+        """A chain at its start, or where `state` was taken. A start by samples ends early once `stopped`."""
+        by_samples = self.samples(index)
         labels: npt.NDArray[np.int32] | None = np.zeros(self.n, np.int32)
         if state is None:
-            labels = first_labels(self.starts[index], self.model, self.data, self.times, self.seed, index)
+            labels = first_labels(
+                self.starts[index], self.model, self.data, self.times, self.seed, index, by_samples=by_samples, stopped=stopped
+            )
         chain = Chain(
             self.model,
             self.data,
             self.kernel,
-            labels=labels,
+            labels=np.zeros(self.n, np.int32) if by_samples else labels,
             seed=self.seed,
             sequence=index,
             times=self.times,
@@ -94,7 +100,22 @@ class Plan:
         )
         if state is not None:
             chain.restore(state)
+        if by_samples and state is None:
+            assert labels is not None
+            chain.spread(labels)
+        elif by_samples:
+            chain.settled = True
         return chain
+
+    def samples(self, index: int) -> bool:
+        """Whether chains over samples of the rows come before chain `index`."""
+        start = self.starts[index]
+        return isinstance(start, str) and start == "sequential" and self.samples_pay
+
+    @cached_property
+    def samples_pay(self) -> bool:
+        """Whether they come before chains that begin sequentially."""
+        return samples_pay(self.model, self.data, self.times)
 
 
 def read_plan(
@@ -153,7 +174,8 @@ def read_plan(
         independent=bool(independent),
         place=None if copies is None else copies.place,
     )
-    return plan if until is None else plan.at(Course.begin(until, plan.warmup))
+    ahead = until is not None and all(plan.samples(index) for index in range(plan.chains))
+    return plan if until is None else plan.at(Course.begin(until, plan.warmup, ahead))
 
 
 def _kept(X: Any, init: Any, times: Any, copies: Copies) -> tuple[Any, Any, Any, Copies]:

@@ -78,9 +78,9 @@ def sample(
     seed : int, optional
         Decides every draw. If left out one is chosen and kept in `posterior.run`.
     init : str, array-like or list, optional
-        The first partition: "sequential" (allocated row by row; through a stream of trees where clusters are very many), "ibhc"
-        (a pass of incremental hierarchical clustering), "rough" (the papers' rough start), "one", "singletons", labels, or
-        one of these per chain.
+        The first partition: "sequential" (allocated row by row; through a stream of trees where clusters are very many; from 160,000
+        rows on after chains over samples of them), "ibhc" (a pass of incremental hierarchical clustering), "rough" (the papers' rough
+        start), "one", "singletons", labels, or one of these per chain.
     thin : int
         Keep every thin-th iteration.
     times : array-like, optional
@@ -278,7 +278,8 @@ class _Run:
     def run_rounds(self, run_chains: RunChains, tell: Callable[[News], None], say: Callable[[str], None]) -> None:
         """One round, or as many as the chains need to agree."""
         while True:
-            run_chains(Round(self.plan, self.begins, self.recorder.pace, self.store, tell, self.stop))
+            lasting = not isinstance(self.recorder, MemoryRecorder)
+            run_chains(Round(self.plan, self.begins, self.recorder.pace, self.store, tell, self.stop, lasting))
             until, course = self.plan.until, self.plan.course
             if until is None or course is None:
                 return

@@ -46,11 +46,16 @@ def run_in_threads(bound: _core.Likelihood, given: Round) -> None:
                 continue
         return False
 
+    def stopped() -> bool:
+        return stop.asked
+
     def work(index: int) -> None:
         begin = given.begins[index]
         if stop.asked or begin.done >= plan.total:
             return
-        chain = plan.open(index, bound, begin.state)
+        chain = plan.open(index, bound, begin.state, stopped)
+        if stopped() and given.lasting and begin.state is None and plan.samples(index):
+            return  # its start was cut short, and is another one than the run would have had
         started = last = time.monotonic()
         waiting = 0
         for update, block in run_blocks(plan, index, chain, begin.done):

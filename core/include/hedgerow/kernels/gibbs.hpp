@@ -65,7 +65,7 @@ class Gibbs final : public Kernel {
   std::vector<int> order_;
 };
 
-// A first partition: rows in random order, each allocated from its full conditional given those before it.
-void allocate_sequentially(State& state);
+// A first partition: rows whose label is below 0 in random order, each allocated from its full conditional given those that have a cluster.
+void allocate_sequentially(State& state, const std::vector<int>& labels);
 
 }  // namespace hedgerow
