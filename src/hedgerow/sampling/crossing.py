@@ -163,7 +163,7 @@ def _weighed(chain: Chain) -> tuple[float, ...]:
 def _stranger(plan: Plan, bound: _core.Likelihood, stopped: Callable[[], bool], number: int) -> list[Member]:
     """One whom nobody has met: a short warm-up from the start of a chain, with other random numbers; none if it was stopped."""
     index = number % plan.chains
-    chain = plan.open(index, bound)
+    chain = plan.open(index, bound, None, stopped)
     chain.restore({**fresh(chain.state()), "rng": _words(plan, number)})
     for done in range(0, BELONGS, STEP):
         chain.warm_up(STEP, done, BELONGS)
