@@ -36,7 +36,7 @@ PATIENCE = 6  # rounds without such a gain after which a stranger is asked in
 STRANGERS = 3  # without a gain, after which the search is over
 BELONGS, STEP = 150, 10  # iterations of a stranger's warm-up, and of one look at whether the run was stopped
 WEIGHING = 3  # iterations that a weighing takes as long as, about
-TIMES, DEAR = 3.0, 75.0  # the draws of the chains, and how many of them say that they are dear
+TIMES, DEAR = 3.0, 150.0  # the draws of the chains, and how many of them say that they are dear
 GAIN = math.log(20.0)  # nats that a gain is worth going on for; less may be an error of the estimate
 
 
@@ -103,7 +103,7 @@ def _affordable(plan: Plan) -> int:
     """Iterations that the search may take: three times those of all draws, fewer where few draws show that an iteration is dear."""
     assert plan.until is not None
     draws = plan.until.max_draws * plan.thin
-    return int(plan.chains * draws * min(TIMES, draws / DEAR))
+    return int(plan.chains * draws * min(TIMES, (draws / DEAR) ** 2))
 
 
 def _until_nothing_comes(
