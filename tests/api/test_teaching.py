@@ -122,6 +122,30 @@ def test_a_run_stopped_right_after_a_lesson_is_resumed_to_the_same_draws(whole, 
     assert same(whole, hr.resume(tmp_path / "run", progress=False))
 
 
+@pytest.mark.parametrize("stopped_in", ["a round's last block", "a lesson"])
+def test_a_run_stopped_between_rounds_says_so(monkeypatch, stopped_in):
+    """Every draw of the round is there, and no budget is spent."""
+    ready = {"yes": stopped_in != "a lesson"}
+    right = teaching.compare
+    chains_done = set()
+
+    def compare(plan, begins, stopped):
+        ready["yes"] = True
+        monkeypatch.setattr("hedgerow.sampling.runner._Run.stopped", lambda self: True)
+        return right(plan, begins, stopped)
+
+    def last_block(update):
+        if update.done == update.total:
+            chains_done.add(update.chain)
+        return ready["yes"] and len(chains_done) == 3
+
+    monkeypatch.setattr(teaching, "compare", compare)
+    post = run(callbacks=[last_block])
+    assert post.run["interrupted"]
+    assert post.draws == FIRST_DRAWS
+    assert "stopped before the chains agreed" in post.run["until"]["why"]
+
+
 def test_who_is_not_clearly_lighter_learns_nothing():
     noise = np.random.default_rng(0).normal(size=(4, 12))
     assert lesson_of(noise) is None

@@ -237,18 +237,12 @@ def _read_backend(backend: str, plan: Plan, owner: str) -> RunChains:
 class _Run:
     """One call of `sample` or `resume`, from where the chains begin to the Posterior."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        begins: list[Begin],
-        recorder: Recorder,
-        callbacks: tuple[Callback, ...],
-    ) -> None:
+    def __init__(self, plan: Plan, begins: list[Begin], recorder: Recorder, callbacks: tuple[Callback, ...]) -> None:
         self.plan, self.begins, self.recorder, self.callbacks = plan, list(begins), recorder, callbacks
         self.stop = Stop()
         self.broken = False
         self.out_of_time = False
-        self.cut_short = False  # by a person, in the warm-up
+        self.cut_short = False  # by a person, in the warm-up or between two rounds
         self.started, self.clock = datetime.now(UTC), time.perf_counter()
 
     def execute(self, run_chains: RunChains, progress: bool | None) -> Posterior:
@@ -293,14 +287,17 @@ class _Run:
                 self.begins = [replace(begin, done=at) for begin, at in zip(self.begins, done, strict=True)]
                 self.turn(replace(course, draws=few))
                 continue
-            if self.stopped():
+            if self.stopped() and self.recorder.filled().min() < self.plan.draws:
                 return
             traces = self.recorder.traces()
-            following = course.follow(until, **traces)
-            if following is not None and following.settled and not self.plan.independent and course.may_learn(**traces):
+            following: Course | None = course.follow(until, **traces)
+            if following is None:
+                return
+            if not self.stopped() and following.settled and not self.plan.independent and course.may_learn(**traces):
                 say("chains compare where they stand")
                 self.begins, following = learn(self.plan, self.begins, following, self.stopped)
-            if following is None:
+            if following is None or self.stopped():
+                self.cut_short = not self.out_of_time
                 return
             self.turn(following)
 
