@@ -15,6 +15,7 @@ from hedgerow.sampling.progress import Update
 __all__ = ["Begin", "News", "Pace", "Round", "run_blocks"]
 
 _BLOCK_SECONDS = 0.1
+_BLOCK_BYTES = 4 << 20  # labels of a block at the most: some blocks wait to be stored where drawing is faster than that
 _MOST_BYTES = 64 << 20
 
 State = dict[str, Any]
@@ -87,7 +88,7 @@ def run_blocks(plan: Plan, index: int, chain: Chain, done: int) -> Iterator[tupl
             if done == plan.warmup:
                 chain.end_warm_up()
         else:
-            size = min(size, (plan.total - done) // plan.thin)
+            size = max(1, min(size, _BLOCK_BYTES // (4 * max(plan.n, 1)), (plan.total - done) // plan.thin))
             block = chain.run(size, plan.thin)
             done += size * plan.thin
         yield Update(index, done, plan.total, warming_up, chain.n_clusters, chain.log_joint()), block
