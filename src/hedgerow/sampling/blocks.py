@@ -16,7 +16,7 @@ __all__ = ["Begin", "News", "Pace", "Round", "run_blocks"]
 
 _BLOCK_SECONDS = 0.1
 _BLOCK_BYTES = 4 << 20  # labels of a block at the most: some blocks wait to be stored where drawing is faster than that
-_MOST_BYTES = 64 << 20
+_MOST_BYTES = 16 << 20  # labels of a chain that wait for its next state
 
 State = dict[str, Any]
 

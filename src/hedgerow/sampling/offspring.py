@@ -115,9 +115,8 @@ def _rest_with_mates(new: npt.NDArray[np.int64], old: Labels) -> Labels:
         target = most + np.arange(int(old.max()) + 1, dtype=np.int64)
         placed = new >= 0
         if placed.any():
-            _, new_codes = np.unique(new[placed], return_inverse=True)
-            names = np.unique(new[placed])
-            in_old, in_new, shared = _overlaps(old[placed], new_codes.astype(np.int32))
+            names, codes = np.unique(new[placed], return_inverse=True)
+            in_old, in_new, shared = _overlaps(old[placed], codes.astype(np.int32))
             place = _highest(in_old, shared.astype(np.float64), len(target))
             seen = np.unique(in_old)
             target[seen] = names[in_new[place[seen]]]
